@@ -1,0 +1,98 @@
+/* nbody.h - what a backend must be able to do for all-pairs gravity.
+ *
+ * Layout: position[i] = (x, y, z, m), velocity[i] = (vx, vy, vz, 0), acceleration[i] =
+ * (ax, ay, az, 0), each an array of struct sim_real4 in the ops' precision, on the device.
+ * group[i] is a number below SIM_GROUPS_MAX; a selection of groups is a bit mask.
+ *
+ * The algorithm (which kicks and drifts make a step) is data from src/bodies.c; the loop
+ * over steps belongs to the backend, since that is where fusion and graphs win. */
+#ifndef NBODY_H
+#define NBODY_H
+
+#include "../src/device.h"
+
+#define SIM_GROUPS_MAX 64
+#define SIM_ALL_GROUPS UINT64_MAX
+
+/* How a body answers to the field of its sources (the w of positions). */
+enum sim_coupling {
+    SIM_GRAVITY, /* a_i =  G     sum_j m_j r_ij / (r_ij^2 + eps^2)^(3/2); inertia m_i */
+    SIM_CHARGE,  /* a_i = -G q_i sum_j q_j r_ij / (r_ij^2 + eps^2)^(3/2); inertia 1 */
+};
+
+/* One stage of a step. KICK: v += coefficient*dt * a. DRIFT: x += coefficient*dt * v.
+ * FORCE: a = A(x). Kick-drift-kick is {KICK .5} {DRIFT 1} {FORCE} {KICK .5}. */
+enum sim_stage_kind { SIM_KICK, SIM_DRIFT, SIM_FORCE };
+
+struct sim_stage {
+    enum sim_stage_kind kind;
+    double coefficient;
+};
+
+/* What a backend sees of one system. Arrays belong to src/bodies.c, except `scratch`,
+ * which the backend grows as it needs (sim_nbody_scratch) and bodies.c frees. */
+struct sim_nbody {
+    struct sim_device *device;
+    int64_t n;
+    void *position, *velocity, *acceleration; /* struct sim_real4[n] */
+    const uint8_t *group;                     /* [n] */
+    enum sim_coupling coupling;
+    double G, eps; /* eps: Plummer softening length, >= 0 */
+    double dt;     /* may be negative: backward in time */
+    struct sim_buffer scratch;
+    struct sim_nbody_tuning {
+        int tile, unroll, per_thread, split; /* 0: the backend's measured best */
+    } tuning;
+};
+
+/* Sums over a selection of groups, in double, in a fixed order. About the origin.
+ * With SIM_CHARGE inertia is 1 and `mass` is the number of bodies. */
+struct sim_nbody_sums {
+    double count, mass;
+    double centre[3];           /* sum m x / sum m; the plain mean where sum m is 0 */
+    double momentum[3];         /* sum m v */
+    double angular_momentum[3]; /* sum m x cross v */
+    double kinetic;             /* sum m v^2 / 2 */
+};
+
+/* The outcome of `check`: written on the device, read with the next picture. */
+struct sim_nbody_check {
+    int64_t bad;        /* the lowest index with a NaN or infinity; INT64_MAX: none */
+    int64_t coincident; /* lowest index that meets another body at distance 0 without
+                           softening, seen by any force since the start; INT64_MAX: none */
+};
+
+struct sim_nbody_ops {
+    const char *name;   /* "cpu single", "cuda double", ... */
+    size_t real_bytes;  /* 4 or 8 */
+
+    /* Run the stages `steps` times. Enqueues and returns (the CPU polls for interrupts).
+     * The bits do not depend on how many steps are asked for at once. */
+    enum sim_status (*advance)(struct sim_nbody *, const struct sim_stage *stages,
+                               int stage_count, int64_t steps);
+    /* The following three wait for their result. */
+    enum sim_status (*sums)(struct sim_nbody *, uint64_t groups,
+                            struct sim_nbody_sums *out);
+    /* W = -G sum_{i<j} m_i m_j / sqrt(r_ij^2 + eps^2)   (+ for SIM_CHARGE): each pair
+     * once, i = j left out, terms and sums in double. */
+    enum sim_status (*potential)(struct sim_nbody *, double *out);
+    /* For each fraction f in (0,1]: the smallest distance from `centre` within which the
+     * selection holds at least f of its mass (of its number, if massless or SIM_CHARGE). */
+    enum sim_status (*radii)(struct sim_nbody *, uint64_t groups, const double centre[3],
+                             const double *fractions, int count, double *out);
+    /* Enqueue a look for NaN and infinity; writes one struct sim_nbody_check to device
+     * memory `out`, waits for nothing. */
+    enum sim_status (*check)(struct sim_nbody *, void *out);
+    /* Enqueue the mass centre of a selection into device memory: double out[3]. */
+    enum sim_status (*centre)(struct sim_nbody *, uint64_t groups, void *out);
+};
+
+/* The tables, NULL where a build or a machine has no such backend. */
+const struct sim_nbody_ops *sim_nbody_ops(enum sim_device_kind kind, bool is_double);
+extern const struct sim_nbody_ops sim_nbody_ops_cpu_f32, sim_nbody_ops_cpu_f64;
+const struct sim_nbody_ops *sim_nbody_ops_cuda(bool is_double); /* NULL in no_cuda.c */
+
+/* Make scratch at least `bytes` large (contents are lost when it grows). */
+enum sim_status sim_nbody_scratch(struct sim_nbody *, size_t bytes);
+
+#endif

@@ -1,0 +1,85 @@
+/* lua_sim.h - what the binding files share: the host they run in, statuses made errors,
+ * userdata made safely, and the collector told of device memory. */
+#ifndef LUA_SIM_H
+#define LUA_SIM_H
+
+#include <lua.h>
+#include <lauxlib.h>
+
+#include "bodies.h"
+#include "device.h"
+#include "frame.h"
+#include "image.h"
+#include "lua_param.h"
+
+/* The program's state, one per Lua state; lives in main.c. */
+struct sim_host {
+    struct sim_device *device;
+    struct sim_frames *frames; /* opened by the first save */
+    const char *script;        /* as given; "-" or "-e" too */
+    const char *script_path;   /* the file that was opened; NULL if none */
+    const char *out;           /* --out, or NULL */
+    int64_t frame_count;       /* --frames, or -1 */
+    int64_t seed;              /* --seed, or -1 */
+    bool quiet, help;          /* --quiet; --help given with a script */
+    const char *device_spec;
+    char library[1024];        /* folder of the modules shipped with simlua ("…/lib") */
+    char scripts[1024];        /* folder of the scenes shipped with simlua ("…/scripts") */
+    int argument_count;        /* the script's own options and arguments */
+    char **arguments;
+    int raw_from;              /* index of the first argument after "--" */
+};
+
+struct sim_host *sim_lua_host(lua_State *L);
+
+/* The one place where a status becomes a Lua error: a table with fields `message`,
+ * `status` and `where`, and a __tostring; SIM_OK returns. Interrupts and lost devices
+ * cannot be caught for good: they are raised again by the next simlua call. */
+void sim_lua_try(lua_State *L, enum sim_status status);
+
+/* The status inside an error value, SIM_OK if it is none of ours. */
+enum sim_status sim_lua_status(lua_State *L, int index);
+
+/* A zeroed userdata of `size` bytes with metatable `name` set (the box first, the resource
+ * second); user value slots as asked. */
+void *sim_lua_box(lua_State *L, size_t size, const char *name, int user_values);
+
+/* The userdata at `index`, checked: right kind, method called with ':' (a clear message
+ * for '.'), not closed. The first member of every box is `bool open`. */
+void *sim_lua_check(lua_State *L, int index, const char *name, const char *method);
+
+/* Register a metatable: `methods`, plus __name, __index, __newindex that errors, __gc,
+ * __close and `close` (all `close_function`), __tostring, a locked __metatable. getters:
+ * functions of (object) for plain reads such as stars.time; may be NULL. */
+void sim_lua_class(lua_State *L, const char *name, const luaL_Reg *methods,
+                   const luaL_Reg *getters, lua_CFunction close_function,
+                   lua_CFunction to_string);
+
+/* Before allocating about `bytes` of device memory for a new object: steps or runs the
+ * collector in proportion, since it cannot see device memory. */
+void sim_lua_will_allocate(lua_State *L, size_t bytes);
+/* After a SIM_DEVICE_MEMORY failure: collect fully; the caller then tries once more. */
+void sim_lua_collect(lua_State *L);
+
+/* Every constructor calls this first: raises a pending interrupt, a lost device, or the
+ * end of the script when only its --help was asked for. */
+void sim_lua_enter(lua_State *L);
+
+/* One per file: add words to the module table on top of the stack. */
+void sim_lua_open_bodies(lua_State *L); /* sim.bodies */
+void sim_lua_open_model(lua_State *L);  /* sim.galaxy, plummer, hernquist, ..., rows */
+void sim_lua_open_image(lua_State *L);  /* sim.image objects */
+void sim_lua_open_run(lua_State *L);    /* what lib/sim/run.lua needs of C */
+
+/* Methods that live in another file than their object. */
+int sim_lua_bodies_image(lua_State *L); /* stars:image { … }, in lua_image.c */
+struct sim_model *sim_lua_check_model(lua_State *L, int index); /* lua_model.c */
+struct sim_bodies *sim_lua_check_bodies(lua_State *L, int index, const char *method);
+struct sim_image *sim_lua_check_image(lua_State *L, int index, const char *method);
+
+/* Declared sets of each file, for sim_lua_sets. */
+extern const struct lua_param_set sim_bodies_set, sim_bodies_image_set, sim_galaxy_set,
+    sim_plummer_set, sim_hernquist_set, sim_uniform_sphere_set, sim_disc_set, sim_body_set,
+    sim_rows_set, sim_image_label_set, sim_image_scalebar_set, sim_run_set;
+
+#endif
