@@ -35,7 +35,7 @@ struct sim_device {
     const struct sim_device_ops *ops;
     enum sim_device_kind kind;
     int index;               /* CUDA ordinal; 0 for the CPU */
-    char name[128];          /* "NVIDIA H200", or the processor's model name */
+    char name[256];          /* "NVIDIA H200", or the processor's model name */
     uint64_t memory;         /* bytes in all */
     int multiprocessors;     /* CUDA; CPU: number of threads */
     int threads;             /* CPU threads used in loops (also host loops beside CUDA) */

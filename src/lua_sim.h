@@ -28,6 +28,10 @@ struct sim_host {
     int argument_count;        /* the script's own options and arguments */
     char **arguments;
     int raw_from;              /* index of the first argument after "--" */
+    bool options_read;         /* sim.options was called, or the arguments were looked at */
+    bool help_shown;           /* --help was answered: the script ends */
+    uint64_t allocated;        /* device bytes asked for since the last full collection */
+    void (*say)(const char *text); /* a message for people; main.c decides where it goes */
 };
 
 struct sim_host *sim_lua_host(lua_State *L);
@@ -36,6 +40,16 @@ struct sim_host *sim_lua_host(lua_State *L);
  * `status` and `where`, and a __tostring; SIM_OK returns. Interrupts and lost devices
  * cannot be caught for good: they are raised again by the next simlua call. */
 void sim_lua_try(lua_State *L, enum sim_status status);
+
+/* Raise a failure of this kind with the text, at the user's line. */
+int sim_lua_fail(lua_State *L, enum sim_status status, const char *text);
+
+/* Answer the script's --help with `text` and end the script (exit code 0). */
+int sim_lua_end_help(lua_State *L, const char *text);
+
+/* The message handler of every protected call: makes any error value a table of the error
+ * class with `message`, `status`, and for errors that are not simlua's own `traceback`. */
+int sim_lua_explain(lua_State *L);
 
 /* The status inside an error value, SIM_OK if it is none of ours. */
 enum sim_status sim_lua_status(lua_State *L, int index);
@@ -61,15 +75,26 @@ void sim_lua_will_allocate(lua_State *L, size_t bytes);
 /* After a SIM_DEVICE_MEMORY failure: collect fully; the caller then tries once more. */
 void sim_lua_collect(lua_State *L);
 
+/* Is this chunk name one of simlua's own Lua modules? */
+bool sim_lua_is_own(lua_State *L, const char *source);
+
 /* Every constructor calls this first: raises a pending interrupt, a lost device, or the
  * end of the script when only its --help was asked for. */
 void sim_lua_enter(lua_State *L);
+
+/* luaopen of the module "sim.core": everything below in one table. */
+int sim_lua_open(lua_State *L);
 
 /* One per file: add words to the module table on top of the stack. */
 void sim_lua_open_bodies(lua_State *L); /* sim.bodies */
 void sim_lua_open_model(lua_State *L);  /* sim.galaxy, plummer, hernquist, ..., rows */
 void sim_lua_open_image(lua_State *L);  /* sim.image objects */
-void sim_lua_open_run(lua_State *L);    /* what lib/sim/run.lua needs of C */
+
+/* luaopen of "sim.host" (lua_host.c): what lib/sim/ needs of C and scripts do not see. */
+int sim_lua_open_host(lua_State *L);
+
+/* The picture writer, opened at its first use. */
+struct sim_frames *sim_lua_frames(lua_State *L);
 
 /* Methods that live in another file than their object. */
 int sim_lua_bodies_image(lua_State *L); /* stars:image { … }, in lua_image.c */

@@ -29,6 +29,8 @@ int sim_status_exit_code(enum sim_status status)
         return SIM_EXIT_DONE;
     case SIM_BAD_ARGUMENT:
         return SIM_EXIT_SCRIPT;
+    case SIM_USAGE:
+        return SIM_EXIT_USAGE;
     case SIM_FILE:
         return SIM_EXIT_FILE;
     case SIM_HOST_MEMORY:

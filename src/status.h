@@ -17,6 +17,7 @@ enum sim_status {
     SIM_DEVICE,        /* the device failed or is not there; if it was lost, it stays so */
     SIM_DIVERGED,      /* NaN, infinity, a step limit */
     SIM_INTERRUPTED,   /* the user pressed Ctrl-C or sent SIGTERM */
+    SIM_USAGE,         /* the command line */
 };
 
 enum sim_exit_code {

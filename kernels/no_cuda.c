@@ -1,0 +1,32 @@
+/* no_cuda.c - what a build without nvcc has instead of the CUDA backend: its absence. */
+#include "nbody.h"
+
+#include <stdio.h>
+
+#define NO_CUDA "this simlua was built without CUDA"
+
+enum sim_status sim_device_cuda_open(int index, struct sim_device **out)
+{
+    (void)index;
+    *out = NULL;
+    return sim_fail(SIM_DEVICE, NO_CUDA);
+}
+
+int sim_device_cuda_count(char *why_none, size_t size)
+{
+    snprintf(why_none, size, NO_CUDA);
+    return 0;
+}
+
+enum sim_status sim_device_cuda_describe(int index, char *text, size_t size)
+{
+    (void)index;
+    snprintf(text, size, NO_CUDA);
+    return sim_fail(SIM_DEVICE, NO_CUDA);
+}
+
+const struct sim_nbody_ops *sim_nbody_ops_cuda(bool is_double)
+{
+    (void)is_double;
+    return NULL;
+}

@@ -1,0 +1,8 @@
+-- sim: what `require "sim"` returns: the words made in C and the two written in Lua.
+local sim = require "sim.core"
+
+sim.options = require("sim.options").declare
+sim.run = require "sim.run"
+sim.encounter = require "sim.encounter"
+
+return sim

@@ -1,0 +1,394 @@
+/* lua_bodies.c - the word sim.bodies and its methods. */
+#include "lua_sim.h"
+
+#include <math.h>
+
+#define CLASS "sim.bodies"
+
+struct box {
+    bool open;
+    struct sim_bodies bodies;
+};
+
+static const char *const coupling_words[] = {"gravity", "charge", NULL};
+static const char *const precision_words[] = {"single", "double", NULL};
+
+struct desc {
+    struct sim_bodies_desc bodies;
+    int64_t precision;
+};
+
+#define AT(member) offsetof(struct desc, member)
+
+static const struct lua_param bodies_params[] = {
+    {.name = "softening", .kind = LUA_PARAM_NUMBER, .unit = "length", .number = 0,
+     .max = HUGE_VAL, .offset = AT(bodies.softening),
+     .help = "Plummer softening eps: forces go as r / (r^2 + eps^2)^(3/2)"},
+    {.name = "dt", .kind = LUA_PARAM_NUMBER, .unit = "time", .required = true,
+     .offset = AT(bodies.dt),
+     .help = "the time step; negative runs backward"},
+    {.name = "G", .kind = LUA_PARAM_NUMBER, .number = 1, .min_open = true,
+     .offset = AT(bodies.G), .help = "the gravitational constant"},
+    {.name = "coupling", .kind = LUA_PARAM_CHOICE, .words = coupling_words,
+     .offset = AT(bodies.coupling),
+     .help = "gravity: masses attract; charge: like masses repel, with inertia 1"},
+    {.name = "precision", .kind = LUA_PARAM_CHOICE, .words = precision_words,
+     .offset = AT(precision), .help = "of positions, velocities and forces"},
+    {.name = "time", .kind = LUA_PARAM_NUMBER, .unit = "time", .offset = AT(bodies.time),
+     .help = "the time before the first step"},
+    {.name = "tile", .kind = LUA_PARAM_INTEGER, .max = 4096, .offset = AT(bodies.tile),
+     .help = "CUDA: bodies in a shared-memory tile; 0: the measured best"},
+    {.name = "unroll", .kind = LUA_PARAM_INTEGER, .max = 64, .offset = AT(bodies.unroll),
+     .help = "CUDA: unrolling of the tile loop; 0: the measured best"},
+    {.name = "per_thread", .kind = LUA_PARAM_INTEGER, .max = 64,
+     .offset = AT(bodies.per_thread),
+     .help = "CUDA: target bodies a thread; 0: the measured best"},
+    {.name = "split", .kind = LUA_PARAM_INTEGER, .max = 1024, .offset = AT(bodies.split),
+     .help = "CUDA: parts of the source loop; 0: the measured best"},
+};
+
+const struct lua_param_set sim_bodies_set = {
+    .name = "sim.bodies",
+    .summary = "an N-body system with all-pairs forces, stepped by kick-drift-kick leapfrog",
+    .example = "local stars = sim.bodies { softening = 0.05, dt = 0.002 }",
+    .params = bodies_params,
+    .count = sizeof bodies_params / sizeof *bodies_params,
+};
+
+static int bodies_new(lua_State *L)
+{
+    struct desc desc = {0};
+    sim_lua_enter(L);
+    sim_lua_read(L, 1, &sim_bodies_set, &desc);
+    if (desc.bodies.dt == 0)
+        return sim_lua_error(L, "sim.bodies: dt must not be 0");
+    desc.bodies.is_double = desc.precision == 1;
+    struct box *box = sim_lua_box(L, sizeof *box, CLASS, 0);
+    sim_lua_try(L, sim_bodies_new(sim_lua_host(L)->device, &desc.bodies, &box->bodies));
+    box->open = true;
+    return 1;
+}
+
+static int bodies_close(lua_State *L)
+{
+    struct box *box = luaL_testudata(L, 1, CLASS);
+    if (box && box->open) {
+        box->open = false;
+        sim_bodies_free(&box->bodies);
+    }
+    return 0;
+}
+
+struct sim_bodies *sim_lua_check_bodies(lua_State *L, int index, const char *method)
+{
+    struct box *box = sim_lua_check(L, index, CLASS, method);
+    return &box->bodies;
+}
+
+static int bodies_tostring(lua_State *L)
+{
+    const struct box *box = luaL_checkudata(L, 1, CLASS);
+    if (!box->open)
+        lua_pushliteral(L, CLASS " (closed)");
+    else
+        lua_pushfstring(L, CLASS " (%I bodies, %s, %I steps)", (LUAI_UACINT)box->bodies.n,
+                        box->bodies.ops->name, (LUAI_UACINT)box->bodies.steps);
+    return 1;
+}
+
+/* stars:add(model) -> stars */
+static int bodies_add(lua_State *L)
+{
+    sim_lua_enter(L);
+    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "add");
+    const struct sim_model *model = sim_lua_check_model(L, 2);
+    sim_lua_will_allocate(L, (size_t)(b->n + model->n) * (12 * b->ops->real_bytes + 1));
+    enum sim_status status = sim_bodies_add(b, model);
+    if (status == SIM_DEVICE_MEMORY) {
+        sim_lua_collect(L);
+        status = sim_bodies_add(b, model);
+    }
+    sim_lua_try(L, status);
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* stars:step(count = 1): enqueues, waits for nothing. */
+static int bodies_step(lua_State *L)
+{
+    sim_lua_enter(L);
+    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "step");
+    int64_t count = 1;
+    if (!lua_isnoneornil(L, 2))
+        count = sim_lua_integer(L, 2, "step: the number of steps", 0, (int64_t)1 << 53);
+    sim_lua_try(L, sim_bodies_step(b, count));
+    return 0;
+}
+
+static void set_number(lua_State *L, const char *name, double value)
+{
+    lua_pushnumber(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static int push_vector(lua_State *L, const double v[3])
+{
+    lua_createtable(L, 3, 0);
+    for (int k = 0; k < 3; k++) {
+        lua_pushnumber(L, v[k]);
+        lua_rawseti(L, -2, k + 1);
+    }
+    return 1;
+}
+
+/* stars:energy() -> { kinetic, potential, total, virial = -2K/W }; waits. */
+static int bodies_energy(lua_State *L)
+{
+    struct sim_nbody_sums sums;
+    double potential;
+    sim_lua_enter(L);
+    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "energy");
+    sim_lua_try(L, sim_bodies_sums(b, SIM_ALL_GROUPS, &sums));
+    sim_lua_try(L, sim_bodies_potential(b, &potential));
+    lua_createtable(L, 0, 4);
+    set_number(L, "kinetic", sums.kinetic);
+    set_number(L, "potential", potential);
+    set_number(L, "total", sums.kinetic + potential);
+    set_number(L, "virial", -2 * sums.kinetic / potential);
+    return 1;
+}
+
+/* The groups that argument `index` selects; all when it is absent. */
+static uint64_t selection(lua_State *L, int index, const struct sim_bodies *b,
+                          const char *method)
+{
+    const char *words[SIM_GROUPS_MAX];
+    if (lua_isnoneornil(L, index))
+        return SIM_ALL_GROUPS;
+    if (lua_type(L, index) != LUA_TSTRING)
+        sim_lua_error(L, "%s: a group is named by a string, got %s", method,
+                      luaL_typename(L, index));
+    const char *word = lua_tostring(L, index);
+    uint64_t groups = sim_bodies_select(b, word);
+    if (groups)
+        return groups;
+    luaL_Buffer list;
+    luaL_buffinit(L, &list);
+    for (int g = 0; g < b->group_count; g++) {
+        words[g] = b->groups[g].name;
+        lua_pushfstring(L, "%s%s", g ? ", " : "", words[g]);
+        luaL_addvalue(&list);
+    }
+    luaL_pushresult(&list);
+    const char *nearest = sim_nearest_word(word, words, b->group_count);
+    sim_lua_error(L, "%s: no group '%s'%s%s%s; there are: %s", method, word,
+                  nearest ? " (did you mean '" : "", nearest ? nearest : "",
+                  nearest ? "'?)" : "", lua_tostring(L, -1));
+    return 0;
+}
+
+static struct sim_nbody_sums sums_of(lua_State *L, const char *method)
+{
+    struct sim_nbody_sums sums;
+    sim_lua_enter(L);
+    struct sim_bodies *b = sim_lua_check_bodies(L, 1, method);
+    sim_lua_try(L, sim_bodies_sums(b, selection(L, 2, b, method), &sums));
+    return sums;
+}
+
+/* stars:momentum([group]), :angular_momentum([group]), :centre([group]) -> {x, y, z} */
+static int bodies_momentum(lua_State *L)
+{
+    return push_vector(L, sums_of(L, "momentum").momentum);
+}
+
+static int bodies_angular_momentum(lua_State *L)
+{
+    return push_vector(L, sums_of(L, "angular_momentum").angular_momentum);
+}
+
+static int bodies_centre(lua_State *L)
+{
+    return push_vector(L, sums_of(L, "centre").centre);
+}
+
+/* stars:mass([group]) -> mass, number of bodies */
+static int bodies_mass(lua_State *L)
+{
+    struct sim_nbody_sums sums = sums_of(L, "mass");
+    lua_pushnumber(L, sums.mass);
+    lua_pushinteger(L, (lua_Integer)sums.count);
+    return 2;
+}
+
+struct radii_desc {
+    double fractions[16], centre[3];
+    const char *group;
+    bool has_centre;
+};
+
+static const double half[16] = {0.5};
+
+static const struct lua_param radii_params[] = {
+    {.name = "fractions", .kind = LUA_PARAM_VECTOR, .count = 16, .min_count = 1,
+     .vector = half, .min_open = true, .max = 1,
+     .offset = offsetof(struct radii_desc, fractions),
+     .help = "of the mass, each above 0 and at most 1"},
+    {.name = "group", .kind = LUA_PARAM_STRING, .offset = offsetof(struct radii_desc, group),
+     .help = "the group or groups to look at; all when absent"},
+    {.name = "centre", .kind = LUA_PARAM_VECTOR, .count = 3, .unit = "length",
+     .offset = offsetof(struct radii_desc, centre),
+     .present = offsetof(struct radii_desc, has_centre),
+     .help = "the point to measure from; the group's mass centre when absent"},
+};
+
+const struct lua_param_set sim_radii_set = {
+    .name = "bodies:radii",
+    .summary = "Lagrangian radii: the distances that hold given fractions of the mass",
+    .example = "local inner, middle = table.unpack(stars:radii { fractions = { 0.1, 0.5 } })",
+    .params = radii_params,
+    .count = sizeof radii_params / sizeof *radii_params,
+};
+
+/* stars:radii { fractions, group, centre } -> list of radii; waits. */
+static int bodies_radii(lua_State *L)
+{
+    struct radii_desc desc = {0};
+    double radii[16];
+    sim_lua_enter(L);
+    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "radii");
+    sim_lua_read(L, 2, &sim_radii_set, &desc);
+    int count = 1;
+    if (lua_istable(L, 2) && lua_getfield(L, 2, "fractions") == LUA_TTABLE)
+        count = (int)lua_rawlen(L, -1);
+    lua_pushstring(L, desc.group);
+    uint64_t groups = selection(L, lua_gettop(L), b, "radii");
+    sim_lua_try(L, sim_bodies_radii(b, groups, desc.has_centre ? desc.centre : NULL,
+                                    desc.fractions, count, radii));
+    lua_createtable(L, count, 0);
+    for (int i = 0; i < count; i++) {
+        lua_pushnumber(L, radii[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+static int free_model(lua_State *L)
+{
+    sim_model_free(lua_touserdata(L, 1));
+    return 0;
+}
+
+/* A model on the stack that is freed whatever happens. */
+static struct sim_model *guarded_model(lua_State *L)
+{
+    struct sim_model *model = lua_newuserdatauv(L, sizeof *model, 0);
+    *model = (struct sim_model){0};
+    lua_createtable(L, 0, 2);
+    lua_pushcfunction(L, free_model);
+    lua_setfield(L, -2, "__gc");
+    lua_pushcfunction(L, free_model);
+    lua_setfield(L, -2, "__close");
+    lua_setmetatable(L, -2);
+    lua_toclose(L, -1);
+    return model;
+}
+
+static void push_row(lua_State *L, const struct sim_body *body)
+{
+    lua_createtable(L, 7, 0);
+    for (int k = 0; k < 3; k++) {
+        lua_pushnumber(L, body->position[k]);
+        lua_rawseti(L, -2, k + 1);
+        lua_pushnumber(L, body->velocity[k]);
+        lua_rawseti(L, -2, k + 4);
+    }
+    lua_pushnumber(L, body->mass);
+    lua_rawseti(L, -2, 7);
+}
+
+/* stars:rows([group]) -> { { x, y, z, vx, vy, vz, m }, … } in the order of adding; waits
+ * and copies everything to the host: for looking, not for every frame. */
+static int bodies_rows(lua_State *L)
+{
+    sim_lua_enter(L);
+    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "rows");
+    uint64_t groups = selection(L, 2, b, "rows");
+    struct sim_model *model = guarded_model(L);
+    sim_lua_try(L, sim_bodies_read(b, model));
+    lua_newtable(L);
+    lua_Integer row = 0;
+    for (int64_t i = 0; i < model->n; i++) {
+        if (!(groups >> model->bodies[i].group & 1))
+            continue;
+        push_row(L, &model->bodies[i]);
+        lua_rawseti(L, -2, ++row);
+    }
+    return 1;
+}
+
+static int get_n(lua_State *L)
+{
+    lua_pushinteger(L, sim_lua_check_bodies(L, 1, "n")->n);
+    return 1;
+}
+
+static int get_time(lua_State *L)
+{
+    lua_pushnumber(L, sim_bodies_time(sim_lua_check_bodies(L, 1, "time")));
+    return 1;
+}
+
+static int get_steps(lua_State *L)
+{
+    lua_pushinteger(L, sim_lua_check_bodies(L, 1, "steps")->steps);
+    return 1;
+}
+
+static int get_dt(lua_State *L)
+{
+    lua_pushnumber(L, sim_lua_check_bodies(L, 1, "dt")->desc.dt);
+    return 1;
+}
+
+static int get_softening(lua_State *L)
+{
+    lua_pushnumber(L, sim_lua_check_bodies(L, 1, "softening")->desc.softening);
+    return 1;
+}
+
+static int get_groups(lua_State *L)
+{
+    const struct sim_bodies *b = sim_lua_check_bodies(L, 1, "groups");
+    lua_createtable(L, b->group_count, 0);
+    for (int g = 0; g < b->group_count; g++) {
+        lua_pushstring(L, b->groups[g].name);
+        lua_rawseti(L, -2, g + 1);
+    }
+    return 1;
+}
+
+void sim_lua_open_bodies(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"add", bodies_add},
+        {"step", bodies_step},
+        {"energy", bodies_energy},
+        {"momentum", bodies_momentum},
+        {"angular_momentum", bodies_angular_momentum},
+        {"centre", bodies_centre},
+        {"mass", bodies_mass},
+        {"radii", bodies_radii},
+        {"rows", bodies_rows},
+        {"image", sim_lua_bodies_image},
+        {NULL, NULL},
+    };
+    static const luaL_Reg getters[] = {
+        {"n", get_n},         {"time", get_time},           {"steps", get_steps},
+        {"dt", get_dt},       {"softening", get_softening}, {"groups", get_groups},
+        {NULL, NULL},
+    };
+    sim_lua_class(L, CLASS, methods, getters, bodies_close, bodies_tostring);
+    lua_pushcfunction(L, bodies_new);
+    lua_setfield(L, -2, "bodies");
+}
