@@ -56,12 +56,12 @@ NVFLAGS  += -std=c++17 -O3 -fmad=false -lineinfo $(GENCODE) -MMD -MP -Xcompiler 
 # Sources. A file listed under PRECISION is compiled twice, for float and for double.
 SRC       := $(filter-out src/device_cuda.c,$(wildcard src/*.c))
 KERN      := $(filter-out kernels/no_cuda.c,$(wildcard kernels/*.c))
-PRECISION := $(filter %nbody_cpu.c,$(KERN))
+PRECISION := $(filter kernels/diffusion_cpu% kernels/field_cpu% kernels/nbody_cpu%,$(KERN))
 OBJ       := $(SRC:%.c=$(BUILD)/%.o) $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PRECISION),$(KERN))) \
              $(PRECISION:%.c=$(BUILD)/%_f32.o) $(PRECISION:%.c=$(BUILD)/%_f64.o)
 ifeq ($(CUDA),1)
 CU        := $(wildcard kernels/*.cu)
-CU_BOTH   := $(filter %nbody_cuda.cu,$(CU))
+CU_BOTH   := $(filter kernels/diffusion_cuda% kernels/field_cuda% kernels/nbody_cuda%,$(CU))
 OBJ       += $(BUILD)/src/device_cuda.o $(patsubst %.cu,$(BUILD)/%.o,$(filter-out $(CU_BOTH),$(CU))) \
              $(CU_BOTH:%.cu=$(BUILD)/%_f32.o) $(CU_BOTH:%.cu=$(BUILD)/%_f64.o)
 LINK      := $(NVCC) -cudart static -Xcompiler "$(strip -static-libgcc -static-libstdc++ $(LDFLAGS))"
@@ -121,6 +121,10 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(CORE)
 	$(LINK) -o $@ $^ $(LIBS)
 .PRECIOUS: $(BUILD)/tests/%.o
 BENCH := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench/*.c))
+# What the machine can do at best, linked into every bench.
+$(BENCH): $(BUILD)/tests/bench/ceiling/ceiling_cpu.o \
+          $(BUILD)/tests/bench/ceiling/$(if $(filter 1,$(CUDA)),ceiling_cuda,no_cuda).o
+$(BUILD)/tests/bench/ceiling/%.o: CFLAGS += -O3
 $(OBJ) $(TESTS:%=%.o) $(BENCH:%=%.o): $(BUILD)/flags
 
 galaxy: deps ## install what is missing, build, render the galaxy collision

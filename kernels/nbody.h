@@ -1,8 +1,8 @@
 /* nbody.h - what a backend must be able to do for all-pairs gravity.
  *
  * Layout: position[i] = (x, y, z, m), velocity[i] = (vx, vy, vz, 0), acceleration[i] =
- * (ax, ay, az, 0), each an array of struct sim_real4 in the ops' precision, on the device.
- * group[i] is a number below SIM_GROUPS_MAX; a selection of groups is a bit mask.
+ * (ax, ay, az, 0), each an array of struct sim_real4 in the ops' precision, on the
+ * device. group[i] is a number below SIM_GROUPS_MAX; a selection of groups is a bit mask.
  *
  * The algorithm (which kicks and drifts make a step) is data from src/bodies.c; the loop
  * over steps belongs to the backend, since that is where fusion and graphs win. */
@@ -29,6 +29,11 @@ struct sim_stage {
     double coefficient;
 };
 
+/* Choices of a kernel; 0 leaves one to the backend's measured best. */
+struct sim_nbody_tuning {
+    int tile, unroll, per_thread, split;
+};
+
 /* What a backend sees of one system. Arrays belong to src/bodies.c, except `scratch`,
  * which the backend grows as it needs (sim_nbody_scratch) and bodies.c frees. */
 struct sim_nbody {
@@ -40,9 +45,7 @@ struct sim_nbody {
     double G, eps; /* eps: Plummer softening length, >= 0 */
     double dt;     /* may be negative: backward in time */
     struct sim_buffer scratch;
-    struct sim_nbody_tuning {
-        int tile, unroll, per_thread, split; /* 0: the backend's measured best */
-    } tuning;
+    struct sim_nbody_tuning tuning;
 };
 
 /* Sums over a selection of groups, in double, in a fixed order. About the origin.
@@ -57,14 +60,15 @@ struct sim_nbody_sums {
 
 /* The outcome of `check`: written on the device, read with the next picture. */
 struct sim_nbody_check {
-    int64_t bad;        /* the lowest index with a NaN or infinity; INT64_MAX: none */
-    int64_t coincident; /* lowest index that meets another body at distance 0 without
-                           softening, seen by any force since the start; INT64_MAX: none */
+    int64_t bad; /* the lowest index with a NaN or infinity; INT64_MAX: none */
+    int64_t
+        coincident; /* lowest index that meets another body at distance 0 without
+                       softening, seen by any force since the start; INT64_MAX: none */
 };
 
 struct sim_nbody_ops {
-    const char *name;   /* "cpu single", "cuda double", ... */
-    size_t real_bytes;  /* 4 or 8 */
+    const char *name;  /* "cpu single", "cuda double", ... */
+    size_t real_bytes; /* 4 or 8 */
 
     /* Run the stages `steps` times. Enqueues and returns (the CPU polls for interrupts).
      * The bits do not depend on how many steps are asked for at once. */
@@ -77,7 +81,8 @@ struct sim_nbody_ops {
      * once, i = j left out, terms and sums in double. */
     enum sim_status (*potential)(struct sim_nbody *, double *out);
     /* For each fraction f in (0,1]: the smallest distance from `centre` within which the
-     * selection holds at least f of its mass (of its number, if massless or SIM_CHARGE). */
+     * selection holds at least f of its mass (of its number, if massless or SIM_CHARGE).
+     */
     enum sim_status (*radii)(struct sim_nbody *, uint64_t groups, const double centre[3],
                              const double *fractions, int count, double *out);
     /* Enqueue a look for NaN and infinity; writes one struct sim_nbody_check to device
@@ -92,7 +97,15 @@ const struct sim_nbody_ops *sim_nbody_ops(enum sim_device_kind kind, bool is_dou
 extern const struct sim_nbody_ops sim_nbody_ops_cpu_f32, sim_nbody_ops_cpu_f64;
 const struct sim_nbody_ops *sim_nbody_ops_cuda(bool is_double); /* NULL in no_cuda.c */
 
-/* Make scratch at least `bytes` large (contents are lost when it grows). */
+/* Make scratch at least `bytes` large. Its first SIM_NBODY_KEPT bytes survive and begin
+ * as all ones (word 0: the lowest index met at distance zero so far); the rest is lost.
+ */
+#define SIM_NBODY_KEPT 64
 enum sim_status sim_nbody_scratch(struct sim_nbody *, size_t bytes);
+
+/* For the backends: is eps zero, or its square a normal number? And the sums of
+ * nbody_math.h (NBODY_SUMS of them) in their public form. */
+enum sim_status sim_nbody_check_eps(double eps, bool is_double);
+void sim_nbody_sums_finish(const double *raw, struct sim_nbody_sums *out);
 
 #endif

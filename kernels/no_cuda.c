@@ -1,5 +1,8 @@
 /* no_cuda.c - what a build without nvcc has instead of the CUDA backend: its absence. */
+#include "field.h"
+#include "diffusion.h"
 #include "nbody.h"
+#include "render.h"
 
 #include <stdio.h>
 
@@ -26,6 +29,23 @@ enum sim_status sim_device_cuda_describe(int index, char *text, size_t size)
 }
 
 const struct sim_nbody_ops *sim_nbody_ops_cuda(bool is_double)
+{
+    (void)is_double;
+    return NULL;
+}
+
+const struct sim_render_ops *sim_render_ops_cuda(void)
+{
+    return NULL;
+}
+
+const struct sim_field_ops *sim_field_ops_cuda(bool is_double)
+{
+    (void)is_double;
+    return NULL;
+}
+
+const struct sim_diffusion_ops *sim_diffusion_ops_cuda(bool is_double)
 {
     (void)is_double;
     return NULL;

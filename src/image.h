@@ -8,12 +8,29 @@
 
 #define SIM_IMAGE_MAX 16384 /* pixels a side: 3*16384^2 still fits stb's int arithmetic */
 
+#define SIM_IMAGE_CHECKS 8
+
 /* Behind the pixels on the device, so that it comes down with them: what was found when
  * the picture was made. Zero when the picture holds no bodies. */
 struct sim_image_tail {
     struct sim_nbody_check check;
     int64_t checked; /* 1 when `check` was filled in */
     int64_t reserved[5];
+    int64_t found[SIM_IMAGE_CHECKS]; /* by sim_image.checks: an index; INT64_MAX: nothing */
+};
+
+enum sim_image_check_kind {
+    SIM_CHECK_FIELD,      /* first cell c = j*nx + i that is not finite */
+    SIM_CHECK_BODY,       /* first body that is not finite */
+    SIM_CHECK_COINCIDENT, /* first body at the same place as another */
+};
+
+/* One look for what went wrong; its outcome is tail.found[k]. */
+struct sim_image_check {
+    int64_t kind; /* enum sim_image_check_kind */
+    char name[64];
+    int64_t nx, step;
+    double time;
 };
 
 struct sim_image {
@@ -25,6 +42,9 @@ struct sim_image {
     char subject[64];
     int64_t step;
     double time;
+    bool has_bodies; /* tail.check is filled in */
+    int check_count;
+    struct sim_image_check checks[SIM_IMAGE_CHECKS];
 };
 
 enum sim_status sim_image_new(struct sim_device *device, int width, int height,

@@ -167,7 +167,7 @@ static int error_concat(lua_State *L)
     return 1;
 }
 
-static void open_error_class(lua_State *L)
+void sim_lua_open_errors(lua_State *L)
 {
     luaL_newmetatable(L, ERROR_CLASS);
     lua_pushcfunction(L, error_tostring);
@@ -364,6 +364,10 @@ const struct lua_param_set *const sim_lua_sets[] = {
     &sim_plummer_set,        &sim_hernquist_set,    &sim_uniform_sphere_set,
     &sim_disc_set,           &sim_body_set,         &sim_rows_set,
     &sim_image_label_set,    &sim_image_scalebar_set, &sim_run_set,
+    &sim_field_set,          &sim_field_paint_set,  &sim_field_image_set,
+    &sim_field_contours_set, &sim_field_colorbar_set, &sim_noise_set,
+    &sim_image_beside_set,   &sim_shape_disc_set,   &sim_shape_box_set,
+    &sim_shape_half_plane_set, &sim_shape_gaussian_set, &sim_shape_image_set,
     NULL,
 };
 
@@ -383,11 +387,12 @@ int sim_lua_open(lua_State *L)
 {
     static const luaL_Reg words[] = {
         {"stats", sim_stats}, {"device", sim_device}, {"finish", sim_finish}, {NULL, NULL}};
-    open_error_class(L);
     luaL_newlib(L, words);
     sim_lua_open_bodies(L);
     sim_lua_open_model(L);
     sim_lua_open_image(L);
+    sim_lua_open_shape(L);
+    sim_lua_open_field(L);
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, module_index);
     lua_setfield(L, -2, "__index");

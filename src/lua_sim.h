@@ -8,6 +8,7 @@
 
 #include "bodies.h"
 #include "device.h"
+#include "field.h"
 #include "frame.h"
 #include "image.h"
 #include "lua_param.h"
@@ -82,6 +83,9 @@ bool sim_lua_is_own(lua_State *L, const char *source);
  * end of the script when only its --help was asked for. */
 void sim_lua_enter(lua_State *L);
 
+/* Make the error class; before anything that may fail. */
+void sim_lua_open_errors(lua_State *L);
+
 /* luaopen of the module "sim.core": everything below in one table. */
 int sim_lua_open(lua_State *L);
 
@@ -89,6 +93,8 @@ int sim_lua_open(lua_State *L);
 void sim_lua_open_bodies(lua_State *L); /* sim.bodies */
 void sim_lua_open_model(lua_State *L);  /* sim.galaxy, plummer, hernquist, ..., rows */
 void sim_lua_open_image(lua_State *L);  /* sim.image objects */
+void sim_lua_open_shape(lua_State *L);  /* sim.shape */
+void sim_lua_open_field(lua_State *L);  /* sim.field, sim.noise, sim.image.beside */
 
 /* luaopen of "sim.host" (lua_host.c): what lib/sim/ needs of C and scripts do not see. */
 int sim_lua_open_host(lua_State *L);
@@ -97,14 +103,30 @@ int sim_lua_open_host(lua_State *L);
 struct sim_frames *sim_lua_frames(lua_State *L);
 
 /* Methods that live in another file than their object. */
-int sim_lua_bodies_image(lua_State *L); /* stars:image { … }, in lua_image.c */
+int sim_lua_bodies_image(lua_State *L); /* stars:image { … }, in lua_view.c */
 struct sim_model *sim_lua_check_model(lua_State *L, int index); /* lua_model.c */
 struct sim_bodies *sim_lua_check_bodies(lua_State *L, int index, const char *method);
 struct sim_image *sim_lua_check_image(lua_State *L, int index, const char *method);
+int sim_lua_image_beside(lua_State *L); /* image:beside(other), in lua_field_image.c */
+int sim_lua_field_image(lua_State *L);  /* field:image { … }, in lua_field_image.c */
+struct sim_shape *sim_lua_check_shape(lua_State *L, int index, const char *method);
+struct sim_field *sim_lua_check_field(lua_State *L, int index, const char *method);
+
+/* Push a view of a field that lives in the object at `parent` (a box: its first member is
+ * `bool open`). The view keeps the object from being collected; once the object is closed,
+ * its views say so. *views counts the views alive (it may be NULL). */
+void sim_lua_push_field(lua_State *L, int parent, struct sim_field *field, int *views);
+
+/* Paint a field by the table at `index`, declared by sim_field_paint_set; `method` names
+ * the caller in messages. */
+void sim_lua_paint(lua_State *L, struct sim_field *field, int index, const char *method);
 
 /* Declared sets of each file, for sim_lua_sets. */
 extern const struct lua_param_set sim_bodies_set, sim_bodies_image_set, sim_galaxy_set,
     sim_plummer_set, sim_hernquist_set, sim_uniform_sphere_set, sim_disc_set, sim_body_set,
-    sim_rows_set, sim_image_label_set, sim_image_scalebar_set, sim_run_set;
+    sim_rows_set, sim_image_label_set, sim_image_scalebar_set, sim_run_set,
+    sim_field_set, sim_field_paint_set, sim_field_image_set, sim_field_contours_set,
+    sim_field_colorbar_set, sim_noise_set, sim_image_beside_set, sim_shape_disc_set,
+    sim_shape_box_set, sim_shape_half_plane_set, sim_shape_gaussian_set, sim_shape_image_set;
 
 #endif

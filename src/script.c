@@ -291,6 +291,7 @@ static int protected_run(lua_State *L)
 {
     const struct run *run = lua_touserdata(L, 1);
     struct sim_host *host = run->host;
+    sim_lua_open_errors(L);
     lua_pushboolean(L, 1);
     lua_setfield(L, LUA_REGISTRYINDEX, "LUA_NOENV");
     luaL_openlibs(L);

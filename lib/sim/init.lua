@@ -3,6 +3,5 @@ local sim = require "sim.core"
 
 sim.options = require("sim.options").declare
 sim.run = require "sim.run"
-sim.encounter = require "sim.encounter"
 
 return sim

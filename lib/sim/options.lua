@@ -1,5 +1,5 @@
--- options.lua: a script's own typed parameters, `sim.options { bodies = 16384 }`, set on the
--- command line as --bodies 65536 and listed by --help.
+-- options.lua: a script's own typed parameters, `sim.options { bodies = 16384 }`, set on
+-- the command line as --bodies 65536 and listed by --help.
 --
 -- The type of an option is that of its default. A table says more:
 --     softening = { 0.05, min = 0, max = 1, help = "length" }
@@ -79,7 +79,7 @@ local function declare_one(name, spec)
     local math_type = math.type(default)
     o.kind = math_type == "float" and "number" or math_type or type(default)
     if o.kind == "nil" or o.kind == "table" or o.kind == "function" then
-        host.user_error(("sim.options: %s needs a default: a number, a string or a boolean")
+        host.user_error(("sim.options: %s needs a default: a number, a text or a boolean")
             :format(name))
     end
     o.value = accept(o, default)

@@ -14,18 +14,21 @@ local function tell(ok, text)
 end
 
 function check.that(ok, text)
-    return tell(ok and true or false, text or "not true")
+    local passed = tell(ok and true or false, text or "not true")
+    return passed -- not a tail call: tell() looks for the caller's line
 end
 
 function check.equal(have, want, text)
-    return tell(have == want, ("%s: have %s, want %s"):format(text or "equal",
+    local passed = tell(have == want, ("%s: have %s, want %s"):format(text or "equal",
         tostring(have), tostring(want)))
+    return passed
 end
 
 -- NaN on either side fails.
 function check.near(have, want, tolerance, text)
-    return tell(math.abs(have - want) <= tolerance, ("%s: have %.17g, want %.17g +- %.3g")
-        :format(text or "near", have, want, tolerance))
+    local passed = tell(math.abs(have - want) <= tolerance,
+        ("%s: have %.17g, want %.17g +- %.3g"):format(text or "near", have, want, tolerance))
+    return passed
 end
 
 -- fn(...) must raise an error whose text holds every one of `phrases`.
@@ -33,14 +36,17 @@ function check.fails(phrases, fn, ...)
     local ok, err = pcall(fn, ...)
     local text = tostring(err)
     if ok then
-        return tell(false, "no error, but one was expected")
+        local passed = tell(false, "no error, but one was expected")
+        return passed
     end
     for _, phrase in ipairs(type(phrases) == "table" and phrases or { phrases }) do
         if not text:find(phrase, 1, true) then
-            return tell(false, ("the error lacks %q: %s"):format(phrase, text))
+            local passed = tell(false, ("the error lacks %q: %s"):format(phrase, text))
+            return passed
         end
     end
-    return tell(true)
+    local passed = tell(true)
+    return passed
 end
 
 function check.skip(why)

@@ -1,0 +1,59 @@
+/* launch.cuh - the one way to start a kernel.
+ *
+ *     SIM_TRY(sim_launch(device, "nbody force", force_kernel, grid, block, shared_bytes,
+ *                        position, n));
+ *
+ * Refuses when the device was lost, counts the launch, asks for its error, and with
+ * --sync waits for it and adds up the time. Work goes to device->stream, in order. */
+#ifndef LAUNCH_CUH
+#define LAUNCH_CUH
+
+#include <cuda_runtime.h>
+#include <time.h>
+
+#include "cuda_check.h"
+
+static inline double sim_launch_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static inline cudaStream_t sim_stream(const struct sim_device *device)
+{
+    return (cudaStream_t)device->stream;
+}
+
+/* After a launch: its own error, and with --sync also the work's. */
+static inline enum sim_status sim_launched(struct sim_device *device, const char *name,
+                                           double start)
+{
+    device->stats.launches++;
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess && device->sync) {
+        error = cudaStreamSynchronize(sim_stream(device));
+        device->stats.waits++;
+        device->stats.sync_seconds += sim_launch_clock() - start;
+    }
+    return sim_cuda_status(device, error, name);
+}
+
+/* Arguments are converted to the kernel's parameter types, as in a call. An empty grid is
+ * legal and starts nothing. `name` appears in error messages. */
+template <typename... Parameter, typename... Argument>
+static enum sim_status sim_launch(struct sim_device *device, const char *name,
+                                  void (*kernel)(Parameter...), dim3 grid, dim3 block,
+                                  size_t shared_bytes, Argument... arguments)
+{
+    if (device->lost)
+        return sim_fail(SIM_DEVICE, "%s", device->lost_text);
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+        return SIM_OK;
+    double start = device->sync ? sim_launch_clock() : 0.0;
+    kernel<<<grid, block, shared_bytes, sim_stream(device)>>>(
+        static_cast<Parameter>(arguments)...);
+    return sim_launched(device, name, start);
+}
+
+#endif

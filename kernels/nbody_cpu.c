@@ -1,0 +1,103 @@
+/* nbody_cpu.c - all-pairs gravity on the CPU: the table of operations, and the loop over
+ * the stages of a step.
+ *
+ * Scheme: the stages that src/bodies.c gives (kick-drift-kick leapfrog, Verlet 1967).
+ * Kicks and drifts are nbody_push a component; the force is nbody_cpu_force.c. Results do
+ * not depend on the number of threads: every body is computed by one lane. */
+#include "nbody_cpu.h"
+
+/* Below this a parallel loop costs more than it gives. */
+#define PARALLEL_FROM 16384
+
+/* to += h * rate, three components: v += h a, or x += h v (w, the mass, stays). */
+static void push(struct sim_nbody *nbody, void *to, const void *rate, double h_exact)
+{
+    struct sim_real4 *x = to;
+    const struct sim_real4 *v = rate;
+    const real h = (real)h_exact;
+#pragma omp parallel for num_threads(nbody->device->threads) if (nbody->n >= \
+                                                                 PARALLEL_FROM)
+    for (int64_t i = 0; i < nbody->n; i++) {
+        x[i].x = nbody_push(x[i].x, h, v[i].x);
+        x[i].y = nbody_push(x[i].y, h, v[i].y);
+        x[i].z = nbody_push(x[i].z, h, v[i].z);
+    }
+    nbody->device->stats.launches++;
+}
+
+static const struct nbody_cpu_variant *best_variant(void)
+{
+    const struct nbody_cpu_variant *v = nbody_cpu_variants;
+    while (!v->supported())
+        v++;
+    return v;
+}
+
+static enum sim_status force(struct sim_nbody *nbody)
+{
+    struct nbody_force args = {
+        .n = nbody->n,
+        .position = nbody->position,
+        .acceleration = nbody->acceleration,
+        .eps2 = (real)(nbody->eps * nbody->eps),
+        .guarded = nbody->eps < NBODY_SAFE_EPS,
+        .charge = nbody->coupling == SIM_CHARGE,
+        .G = (real)nbody->G,
+    };
+    uint64_t unsoftened = UINT64_MAX, *kept = nbody->scratch.data;
+    args.least = args.eps2 == 0 ? kept : &unsoftened;
+    nbody->device->stats.launches++;
+    return nbody_cpu_force(&args, best_variant(), nbody->device->threads);
+}
+
+static enum sim_status stage(struct sim_nbody *nbody, const struct sim_stage *s)
+{
+    switch (s->kind) {
+    case SIM_KICK:
+        push(nbody, nbody->velocity, nbody->acceleration, s->coefficient * nbody->dt);
+        break;
+    case SIM_DRIFT:
+        push(nbody, nbody->position, nbody->velocity, s->coefficient * nbody->dt);
+        break;
+    case SIM_FORCE:
+        return force(nbody);
+    }
+    return SIM_OK;
+}
+
+static enum sim_status check_tuning(const struct sim_nbody_tuning *t)
+{
+    if (t->tile || t->unroll || t->per_thread || t->split)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "tile, unroll, per_thread and split choose between "
+                        "the kernels of a CUDA device; on the CPU leave "
+                        "them out (or 0)");
+    return SIM_OK;
+}
+
+static enum sim_status advance_cpu(struct sim_nbody *nbody,
+                                   const struct sim_stage *stages, int stage_count,
+                                   int64_t steps)
+{
+    SIM_TRY(check_tuning(&nbody->tuning));
+    SIM_TRY(sim_nbody_check_eps(nbody->eps, sizeof(real) == 8));
+    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT));
+    for (int64_t step = 0; step < steps; step++) {
+        SIM_TRY(sim_check_interrupt());
+        for (int s = 0; s < stage_count; s++)
+            SIM_TRY(stage(nbody, &stages[s]));
+    }
+    return SIM_OK;
+}
+
+#define nbody_ops_cpu SIM_TYPED(sim_nbody_ops_cpu)
+const struct sim_nbody_ops nbody_ops_cpu = {
+    .name = sizeof(real) == 8 ? "cpu double" : "cpu single",
+    .real_bytes = sizeof(real),
+    .advance = advance_cpu,
+    .sums = nbody_sums_cpu,
+    .potential = nbody_potential_cpu,
+    .radii = nbody_radii_cpu,
+    .check = nbody_check_cpu,
+    .centre = nbody_centre_cpu,
+};

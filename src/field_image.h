@@ -1,0 +1,46 @@
+/* field_image.h - fields as pictures: a colour map, contours, a colour bar, and pictures side
+ * by side. All of it on the device; nothing is sent up or waited for between frames.
+ *
+ * An automatic range is that of the field's values at its first picture (for a diverging map
+ * from -a to a), kept in the field, so that a film does not flicker; that first picture
+ * waits for the device. */
+#ifndef SIM_FIELD_IMAGE_H
+#define SIM_FIELD_IMAGE_H
+
+#include "field.h"
+#include "image.h"
+#include "view.h"
+
+#define SIM_BAR_LABEL 80 /* bytes */
+
+struct sim_field_picture {
+    int width, height; /* pixels in all, 0: by scale; the field keeps its shape in them */
+    int scale;         /* pixels a cell; 0: so that about 1280 x 720 are filled */
+    double from[2], to[2]; /* the part to show, physical; equal corners: all */
+    enum sim_map map;
+    bool automatic;
+    double range[2];
+    enum sim_picture_filter filter;
+    double mask_color[3], background[3];
+    int levels; /* evenly within the range; 0: none, or contour_count of contour[] */
+    int contour_count;
+    double contour[SIM_CONTOURS_MAX];
+    double contour_color[3], contour_width; /* pixels at 720 rows */
+    bool bar;
+    int ticks;                     /* about so many numbers beside the bar */
+    const char *bar_label;         /* over it; NULL: none */
+    double bar_color[3], bar_size; /* of rim and letters; pixels at 720 rows */
+};
+
+/* Make a picture of the field as it is now. SIM_BAD_ARGUMENT: sizes, a range that is not
+ * one; SIM_DIVERGED: an automatic range of values that are not finite; SIM_DEVICE_MEMORY. */
+enum sim_status sim_field_image(struct sim_field *field,
+                                const struct sim_field_picture *picture,
+                                struct sim_image *out);
+
+/* A picture with a at the left, b at the right, `gap` pixels between; the smaller one is
+ * centred. The looks for NaN of both go along. SIM_BAD_ARGUMENT: too large, too many. */
+enum sim_status sim_image_beside(const struct sim_image *a, const struct sim_image *b,
+                                 int gap, const double background[3], struct sim_image *out);
+
+#endif

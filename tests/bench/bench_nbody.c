@@ -1,0 +1,153 @@
+/* bench_nbody.c - how fast gravity is, beside what the machine can do at best.
+ *
+ *     bench_nbody [cpu|cuda|cuda:K] [--double] [--sweep] [--threads T] [N ...]
+ *
+ * For each N: kick-drift-kick steps of a cloud, the median of five samples after a
+ * warm-up, in directed interactions (N^2 a step) per second; the share of the fused
+ * multiply-add ceiling that these take at 13 issue slots an interaction. --sweep prints
+ * every kernel variant of a CUDA device for each N, best last. */
+#include "../nbody_system.h"
+#include "ceiling/ceiling.h"
+
+#define SLOTS   13 /* 6 fused multiply-adds, 3 subtractions, 3 products, 1 root */
+#define SAMPLES 5
+#define N_MAX   64
+
+struct request {
+    const char *device;
+    bool is_double, sweep;
+    int threads, count;
+    int64_t n[N_MAX];
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double time_steps(struct system *s, int64_t steps)
+{
+    must(sim_device_finish(s->nbody.device));
+    double start = bench_clock();
+    take(s, steps);
+    must(sim_device_finish(s->nbody.device));
+    return bench_clock() - start;
+}
+
+/* Seconds a step; a sample lasts about a tenth of `budget` seconds. */
+static double step_seconds(struct system *s, double budget)
+{
+    double sample[SAMPLES], once = time_steps(s, 1);
+    once = fmin(once, time_steps(s, 2) / 2);
+    const int64_t steps = once < budget / 10 ? (int64_t)(budget / 10 / once) + 1 : 1;
+    time_steps(s, steps > 8 ? steps / 4 : 1);
+    for (int k = 0; k < SAMPLES; k++)
+        sample[k] = time_steps(s, steps) / (double)steps;
+    qsort(sample, SAMPLES, sizeof *sample, by_value);
+    return sample[SAMPLES / 2];
+}
+
+static struct system make_cloud(struct sim_device *device, bool is_double, int64_t n)
+{
+    struct body4 *x = room((size_t)n, sizeof *x), *v = room((size_t)n, sizeof *v);
+    uint64_t seed = 1;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (struct body4){uniform(&seed), uniform(&seed), uniform(&seed),
+                              (0.5 + uniform(&seed)) / (double)n};
+    struct system s = make_system(device, is_double, n, x, v);
+    s.nbody.dt = 1e-5;
+    free(x);
+    free(v);
+    find_force(&s);
+    return s;
+}
+
+static void print_rate(const struct system *s, double seconds, const struct ceiling *best)
+{
+    const double n = (double)s->nbody.n, rate = n * n / seconds;
+    printf("%-11s %9lld  %10.2f us/step  %.3e interactions/s", s->ops->name,
+           (long long)s->nbody.n, seconds * 1e6, rate);
+    if (s->nbody.device->kind == SIM_CPU)
+        printf("  (%.3e a thread)", rate / s->nbody.device->threads);
+    printf("  %4.1f %% of the FMA ceiling\n", 100 * rate * SLOTS / best->fma);
+}
+
+/* Every variant that the backend accepts; what it refuses is skipped. */
+static void sweep(struct system *s)
+{
+    static const int tiles[] = {64, 128, 256}, split[] = {1, 2, 4, 8, 16, 32, 64};
+    const double n = (double)s->nbody.n;
+    double fastest = 1e30;
+    struct sim_nbody_tuning best = {0};
+    for (int t = 0; t < 3; t++)
+        for (int k = 1; k <= 8; k *= 2)
+            for (int p = 0; p < 7; p++) {
+                struct sim_nbody_tuning tuning = {tiles[t], 0, k, split[p]};
+                s->nbody.tuning = tuning;
+                if (s->nbody.n < (int64_t)tiles[t] * split[p] ||
+                    s->ops->advance(&s->nbody, kdk, 4, 1) != SIM_OK)
+                    continue;
+                double seconds = step_seconds(s, 0.05);
+                printf("    tile %3d per_thread %d split %2d  %10.2f us  %.3e\n",
+                       tiles[t], k, split[p], seconds * 1e6, n * n / seconds);
+                if (seconds < fastest) {
+                    fastest = seconds;
+                    best = tuning;
+                }
+            }
+    printf("  best at %9.0f: tile %d per_thread %d split %d  %.3e interactions/s\n", n,
+           best.tile, best.per_thread, best.split, n * n / fastest);
+    s->nbody.tuning = (struct sim_nbody_tuning){0};
+}
+
+static void bench(const struct request *r, struct sim_device *device)
+{
+    struct ceiling best;
+    must(ceiling_measure(device, r->is_double, &best));
+    printf("%s, %d %s: copy %.3g GB/s, %.3g %s fused multiply-adds/s\n", device->name,
+           device->multiprocessors,
+           device->kind == SIM_CUDA ? "multiprocessors" : "threads", best.copy * 1e-9,
+           best.fma, r->is_double ? "double" : "single");
+    for (int k = 0; k < r->count; k++) {
+        struct system s = make_cloud(device, r->is_double, r->n[k]);
+        print_rate(&s, step_seconds(&s, 1.0), &best);
+        if (r->sweep && device->kind == SIM_CUDA)
+            sweep(&s);
+        fflush(stdout);
+        free_system(&s);
+    }
+}
+
+static void read_arguments(int argc, char **argv, struct request *r)
+{
+    for (int k = 1; k < argc; k++) {
+        if (!strcmp(argv[k], "--double"))
+            r->is_double = true;
+        else if (!strcmp(argv[k], "--sweep"))
+            r->sweep = true;
+        else if (!strcmp(argv[k], "--threads") && k + 1 < argc)
+            r->threads = atoi(argv[++k]);
+        else if (atoll(argv[k]) > 0 && r->count < N_MAX)
+            r->n[r->count++] = atoll(argv[k]);
+        else
+            r->device = argv[k];
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const int64_t cpu_sizes[] = {1024, 4096, 16384};
+    static const int64_t cuda_sizes[] = {1024, 4096, 16384, 65536, 262144};
+    struct request r = {.device = "auto"};
+    struct sim_device *device;
+    read_arguments(argc, argv, &r);
+    must(sim_device_open(r.device, r.threads, &device));
+    const bool cuda = device->kind == SIM_CUDA;
+    for (int k = 0; !r.count && k < (cuda ? 5 : 3); k++)
+        r.n[k] = cuda ? cuda_sizes[k] : cpu_sizes[k];
+    r.count = r.count ? r.count : cuda ? 5 : 3;
+    bench(&r, device);
+    sim_device_close(device);
+    return 0;
+}
