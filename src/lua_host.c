@@ -1,6 +1,6 @@
 /* lua_host.c - the module "sim.host": the few things that lib/sim/ needs of C and that
  * scripts do not see: the command line's values, the clock, folders, files, messages. */
-#include "lua_sim.h"
+#include "script.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -198,6 +198,32 @@ static int interrupted(lua_State *L)
     return 1;
 }
 
+/* guarded(body, settle, …): calls body(…), then, however that ended and shielded from
+ * interrupts, settle(ok, error, …); then raises body's error, or settle's. */
+static int guarded(lua_State *L)
+{
+    const int extra = lua_gettop(L) - 2;
+    lua_pushcfunction(L, sim_lua_explain);
+    lua_pushvalue(L, 1);
+    for (int i = 0; i < extra; i++)
+        lua_pushvalue(L, 3 + i);
+    bool ok = lua_pcall(L, extra, 0, extra + 3) == LUA_OK;
+    if (ok)
+        lua_pushnil(L);
+    sim_script_shield(L);
+    const int error = lua_gettop(L);
+    lua_pushvalue(L, 2);
+    lua_pushboolean(L, ok);
+    lua_pushvalue(L, error);
+    for (int i = 0; i < extra; i++)
+        lua_pushvalue(L, 3 + i);
+    bool settled = lua_pcall(L, extra + 2, 0, extra + 3) == LUA_OK;
+    sim_script_unshield();
+    if (!ok)
+        lua_settop(L, error);
+    return ok && settled ? 0 : lua_error(L);
+}
+
 /* status_of(error) -> "script" | "failed" | …, for the run's record */
 static int status_of(lua_State *L)
 {
@@ -352,6 +378,7 @@ int sim_lua_open_host(lua_State *L)
         {"terminal", terminal},
         {"now", now},
         {"interrupted", interrupted},
+        {"guarded", guarded},
         {"status_of", status_of},
         {"folder", folder},
         {"list", list},

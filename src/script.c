@@ -29,13 +29,30 @@ static void interrupt_hook(lua_State *L, lua_Debug *frame)
     sim_lua_try(L, sim_check_interrupt());
 }
 
+static volatile sig_atomic_t shielded;
+
 void sim_script_interrupt(void)
 {
     const int mask = LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT;
+    if (shielded)
+        return;
     if (main_state)
         lua_sethook(main_state, interrupt_hook, mask, 1);
     if (running_state)
         lua_sethook(running_state, interrupt_hook, mask, 1);
+}
+
+void sim_script_shield(lua_State *L)
+{
+    shielded = 1;
+    lua_sethook(L, NULL, 0, 0);
+}
+
+void sim_script_unshield(void)
+{
+    shielded = 0;
+    if (sim_interrupt_signal())
+        sim_script_interrupt();
 }
 
 /* coroutine.resume, noting which coroutine runs. Upvalue: the stock function. */

@@ -14,4 +14,9 @@ int sim_script_run(struct sim_host *host, const char *program, const char *chunk
  * lua_sethook is (lua.c relies on the same). */
 void sim_script_interrupt(void);
 
+/* Between shield and unshield an interrupt is noted but raises nothing in Lua: for what
+ * must still be done when a run ends, such as its record. */
+void sim_script_shield(lua_State *L);
+void sim_script_unshield(void);
+
 #endif

@@ -111,14 +111,15 @@ end
 
 -- Set the record's last word on the run. After an interrupt or a failure the frames that
 -- became whole still count.
-local function settle(state, ok, err)
+local function settle(ok, err, state)
+    if state.progress then state.progress:finish() end
+    if not state.out then return end
     local _, stopped = host.status_of(err)
     if not ok then pcall(host.finish_frames) end
     collect(state)
     state.record.status = ok and "complete" or stopped and "interrupted" or "failed"
     if not ok and not stopped then state.record.error = tostring(err) end
-    if state.out then return pcall(write_record, state) end
-    return true
+    write_record(state)
 end
 
 -- sim.run { frames, step, image, out, fps }; see `simlua --help run`.
@@ -137,10 +138,6 @@ return function(parameters)
         remove_stale(state.out)
         write_record(state)
     end
-    local ok, err = xpcall(loop, host.explain, state, run)
-    if state.progress then state.progress:finish() end
-    local recorded, record_error = settle(state, ok, err)
-    if not ok then error(err, 0) end
-    if not recorded then error(record_error, 0) end
+    host.guarded(loop, settle, state, run)
     if run.image then say_done(state) end
 end
