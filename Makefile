@@ -44,6 +44,8 @@ FLOAT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
 CPPFLAGS += -D_GNU_SOURCE -I$(LUA_INC) -isystem $(STB_INC) -MMD -MP
 CFLAGS   += -std=c11 $(WARN) $(OPT) $(FLOAT) -fopenmp $(SANITIZE)
 LDFLAGS  += $(if $(GOMP),,-fopenmp) $(SANITIZE)
+# Calls that src/fail.c can make fail, for the tests.
+FAILING  := malloc calloc realloc aligned_alloc strdup open write fsync rename mkdir
 
 ARCHES   := $(patsubst sm_%,%,$(ARCH))
 GENCODE  := $(foreach a,$(ARCHES),-gencode=arch=compute_$(a),code=sm_$(a)) \
@@ -64,10 +66,10 @@ CU        := $(wildcard kernels/*.cu)
 CU_BOTH   := $(filter kernels/diffusion_cuda% kernels/field_cuda% kernels/nbody_cuda%,$(CU))
 OBJ       += $(BUILD)/src/device_cuda.o $(patsubst %.cu,$(BUILD)/%.o,$(filter-out $(CU_BOTH),$(CU))) \
              $(CU_BOTH:%.cu=$(BUILD)/%_f32.o) $(CU_BOTH:%.cu=$(BUILD)/%_f64.o)
-LINK      := $(NVCC) -cudart static -Xcompiler "$(strip -static-libgcc -static-libstdc++ $(LDFLAGS))"
+LINK      := $(NVCC) -cudart static $(FAILING:%=-Xlinker --wrap=%) -Xcompiler "$(strip -static-libgcc -static-libstdc++ $(LDFLAGS))"
 else
 OBJ       += $(BUILD)/kernels/no_cuda.o
-LINK      := $(CC) $(LDFLAGS)
+LINK      := $(CC) $(LDFLAGS) $(FAILING:%=-Wl,--wrap=%)
 endif
 CORE      := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 FLAGS_TEXT := $(CC) $(OPT) $(SANITIZE) cuda=$(CUDA)$(if $(filter 1,$(CUDA)), arch=$(subst $(space),$(comma),$(ARCH)))

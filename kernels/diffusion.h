@@ -3,8 +3,9 @@
  *     du/dt = div(D grad u) + sum_k w_k(t) S_k + f(u, v),      and the same for v
  *
  * Layout: a species is an array of `real`, cell (i, j) of member k at
- * (k*ny + j)*pitch + i; pitch is a multiple of SIM_DIFFUSION_ALIGN, and what stands between
- * nx and pitch is nobody's. Several members are independent systems of equal parameters.
+ * (k*ny + j)*pitch + i; pitch is a multiple of SIM_DIFFUSION_ALIGN, and what stands
+ * between nx and pitch is nobody's. Several members are independent systems of equal
+ * parameters.
  *
  * Boundaries: the cell outside a wall has the value
  *     g = inner u_0 + second u_1 + base + driven w(t),
@@ -12,19 +13,19 @@
  * the four numbers are kept for each cell along each side. Every kind of wall is such a
  * row of numbers (src/diffusion.c), so that a kernel knows one rule and no kinds.
  *
- * Signals: w_k at a step are a row of SIM_SIGNALS reals; step number n of a call reads row
- * n. The last two slots hold dt times the constant sources of u and v. */
+ * Signals: w_k at a step are a row of SIM_SIGNALS reals; step number n of a call reads
+ * row n. The last two slots hold dt times the constant sources of u and v. */
 #ifndef DIFFUSION_H
 #define DIFFUSION_H
 
 #include "../src/device.h"
 
-#define SIM_DIFFUSION_ALIGN 32 /* elements */
-#define SIM_SPECIES_MAX     2
-#define SIM_SIGNALS         16
-#define SIM_SIGNAL_USER     14 /* slots 0 .. 13: signals; 0 is always 1 */
-#define SIM_SIGNAL_SOURCE   14 /* slots 14, 15: dt * constant source of u, v */
-#define SIM_SOURCE_FIELDS   8
+#define SIM_DIFFUSION_ALIGN  32 /* elements */
+#define SIM_SPECIES_MAX      2
+#define SIM_SIGNALS          16
+#define SIM_SIGNAL_USER      14 /* slots 0 .. 13: signals; 0 is always 1 */
+#define SIM_SIGNAL_SOURCE    14 /* slots 14, 15: dt * constant source of u, v */
+#define SIM_SOURCE_FIELDS    8
 #define SIM_REACTION_NUMBERS 6
 
 enum sim_side { SIM_WEST, SIM_EAST, SIM_SOUTH, SIM_NORTH, SIM_SIDES };
@@ -89,14 +90,16 @@ struct sim_diffusion_system {
 
     bool periodic_x, periodic_y;
     /* Per species, device tables: west [ny], east [ny], south [nx], north [nx] of four
-       reals a cell, and of the signal's number. Where a side is uniform the wall itself. */
+       reals a cell, and of the signal's number. Where a side is uniform the wall itself.
+     */
     const void *edge[SIM_SPECIES_MAX];
     const uint8_t *edge_signal[SIM_SPECIES_MAX];
     bool uniform[SIM_SPECIES_MAX][SIM_SIDES];
     struct sim_wall wall[SIM_SPECIES_MAX][SIM_SIDES];
     uint8_t wall_signal[SIM_SPECIES_MAX][SIM_SIDES];
 
-    const void *signal;    /* device: rows of SIM_SIGNALS reals, the first for the next step */
+    const void
+        *signal; /* device: rows of SIM_SIGNALS reals, the first for the next step */
     int64_t signal_stride; /* SIM_SIGNALS, or 0 when one row serves all steps */
 
     struct sim_diffusion_tuning {
@@ -104,6 +107,23 @@ struct sim_diffusion_system {
         int depth; /* steps a pass of the blocked variant; 0: the measured best */
         int rows;  /* rows a warp (CUDA) or a tile (CPU) takes at a time; 0: likewise */
     } tuning;
+};
+
+/* Linear problems in their eigenmodes: mode (i, j) has a = ax[i] + ay[j], where an
+ * explicit step multiplies it by 1 - a. */
+enum sim_modal_scheme {
+    SIM_MODAL_EULER,          /* (1 - a)^n */
+    SIM_MODAL_CRANK_NICOLSON, /* ((1 - a/2)/(1 + a/2))^n */
+    SIM_MODAL_ADI,   /* the same of ax times the same of ay (Peaceman-Rachford) */
+    SIM_MODAL_EXACT, /* exp(-n a) */
+};
+
+struct sim_modal {
+    enum sim_modal_scheme scheme;
+    int64_t steps, nx, ny;
+    const double *ax, *ay; /* device */
+    double *state;         /* device, [ny][nx]: made that of `steps` steps later */
+    const double *drive;   /* device, [ny][nx]: what a step adds; NULL */
 };
 
 struct sim_diffusion_ops {
@@ -116,10 +136,23 @@ struct sim_diffusion_ops {
     /* The variant and depth that advance would take; text for a table or a picture. */
     enum sim_status (*describe)(const struct sim_diffusion_system *, int64_t steps,
                                 char *text, size_t size);
+
+    /* For diffusion_jump.c; arrays of double on the device, packed. A member to double
+     * and back; c = a b with a [m][k], b [k][n], each element summed in ascending order
+     * of k. */
+    enum sim_status (*widen)(struct sim_diffusion_system *, int species, int64_t member,
+                             double *out);
+    enum sim_status (*narrow)(struct sim_diffusion_system *, int species, int64_t member,
+                              const double *in);
+    enum sim_status (*product)(struct sim_device *, int64_t m, int64_t n, int64_t k,
+                               const double *a, const double *b, double *c);
+    enum sim_status (*modal)(struct sim_device *, const struct sim_modal *);
 };
 
-const struct sim_diffusion_ops *sim_diffusion_ops(enum sim_device_kind kind, bool is_double);
-extern const struct sim_diffusion_ops sim_diffusion_ops_cpu_f32, sim_diffusion_ops_cpu_f64;
+const struct sim_diffusion_ops *sim_diffusion_ops(enum sim_device_kind kind,
+                                                  bool is_double);
+extern const struct sim_diffusion_ops sim_diffusion_ops_cpu_f32,
+    sim_diffusion_ops_cpu_f64;
 const struct sim_diffusion_ops *sim_diffusion_ops_cuda(bool is_double);
 
 #endif

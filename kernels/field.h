@@ -1,14 +1,14 @@
 /* field.h - what a backend must be able to do with two-dimensional arrays.
  *
  * Arrays are row-major, element j*pitch + i, float or double as the table of operations
- * says; j counts upward from the lower row. Both backends give the same bits: formulas are
- * those of field_math.h with contraction off, and sums go by one tree, whatever the number
- * of threads:
+ * says; j counts upward from the lower row. Both backends give the same bits: formulas
+ * are those of field_math.h with contraction off, and sums go by one tree, whatever the
+ * number of threads:
  *
- *   cells are numbered c = j*nx + i and cut into chunks of SIM_SUM_CHUNK; in a chunk, lane
- *   t of SIM_SUM_LANES adds the terms c = t, t + LANES, ... in ascending order to 0; the
- *   lanes are halved, lane t taking in lane t + half, until one is left. The chunks' totals
- *   are summed by the same rule, until one is left. Everything in double.
+ *   cells are numbered c = j*nx + i and cut into chunks of SIM_SUM_CHUNK; in a chunk,
+ * lane t of SIM_SUM_LANES adds the terms c = t, t + LANES, ... in ascending order to 0;
+ * the lanes are halved, lane t taking in lane t + half, until one is left. The chunks'
+ * totals are summed by the same rule, until one is left. Everything in double.
  *
  * Every op enqueues and waits for nothing. */
 #ifndef FIELD_H
@@ -44,24 +44,25 @@ enum sim_each {
 
 /* u -> u + w (v - u), u + w v, max(u, w v); untouched where w is not > 0 */
 struct sim_paint_args {
-    int64_t j0, j1;        /* rows */
-    const float *weight;   /* [j1-j0][nx] on the device; NULL: 1 */
-    const double *values;  /* [j1-j0][nx] on the device; NULL: `value` */
+    int64_t j0, j1;       /* rows */
+    const float *weight;  /* [j1-j0][nx] on the device; NULL: 1 */
+    const double *values; /* [j1-j0][nx] on the device; NULL: `value` */
     double value;
-    int mode;              /* enum sim_paint_mode of src/field.h */
-    bool noise;            /* v = low + (high - low) * uniform(seed, c) */
+    int mode;   /* enum sim_paint_mode of src/field.h */
+    bool noise; /* v = low + (high - low) * uniform(seed, c) */
     uint64_t seed;
     double low, high;
 };
 
 #define SIM_CONTOURS_MAX 64
-#define SIM_PICTURE_SAMPLES 16 /* at most, a pixel and side, when many cells share a pixel */
+#define SIM_PICTURE_SAMPLES \
+    16 /* at most, a pixel and side, when many cells share a pixel */
 
 enum sim_picture_filter { SIM_FILTER_CELLS, SIM_FILTER_LINEAR, SIM_FILTER_CUBIC };
 
-/* A rectangle of a picture, painted with a field. The centre of pixel (px, py), counted from
- * the rectangle's upper left, is at cell coordinates (px + 1/2) * cells_x + first_x and
- * first_y - (py + 1/2) * cells_y, in which cell i covers [i, i + 1). */
+/* A rectangle of a picture, painted with a field. The centre of pixel (px, py), counted
+ * from the rectangle's upper left, is at cell coordinates (px + 1/2) * cells_x + first_x
+ * and first_y - (py + 1/2) * cells_y, in which cell i covers [i, i + 1). */
 struct sim_picture_args {
     uint8_t *pixels; /* of the whole picture */
     int picture_width;
@@ -94,7 +95,8 @@ struct sim_blit_args {
     uint8_t *to;
     const uint8_t *from;
     int to_width, from_width; /* of the whole pictures */
-    int x, y, width, height;  /* the rectangle in `to`; in `from` it begins at the corner */
+    int x, y, width,
+        height; /* the rectangle in `to`; in `from` it begins at the corner */
     uint8_t color[3];
 };
 

@@ -4,7 +4,7 @@
  * and chunks are dealt to threads; no bit depends on how. */
 #include "field_math.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                  \
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define WIDE __attribute__((target_clones("avx2", "default")))
 #else
@@ -54,7 +54,8 @@ static enum sim_status done(struct sim_device *device)
     return sim_check_interrupt();
 }
 
-/* ---- changing ------------------------------------------------------------------------- */
+/* ---- changing -------------------------------------------------------------------------
+ */
 
 WIDE static void each_run(real *restrict u, int64_t n, int op, real a, real b)
 {
@@ -123,7 +124,8 @@ static void add_self(real *u, int64_t n, real k, bool replace)
         u[i] = field_combined(u[i], u[i], k, replace);
 }
 
-static enum sim_status combine_cpu(struct sim_device *device, const struct sim_array *array,
+static enum sim_status combine_cpu(struct sim_device *device,
+                                   const struct sim_array *array,
                                    const struct sim_array *other, bool other_is_double,
                                    double factor, bool replace)
 {
@@ -137,17 +139,18 @@ static enum sim_status combine_cpu(struct sim_device *device, const struct sim_a
             if (other->data == array->data)
                 add_self(cell(array, &r), r.length, k, replace);
             else if (other_is_double)
-                add_double(cell(array, &r), (const double *)other->data + from, r.length, k,
-                           replace);
+                add_double(cell(array, &r), (const double *)other->data + from, r.length,
+                           k, replace);
             else
-                add_single(cell(array, &r), (const float *)other->data + from, r.length, k,
-                           replace);
+                add_single(cell(array, &r), (const float *)other->data + from, r.length,
+                           k, replace);
             c += r.length;
         }
     return done(device);
 }
 
-/* ---- sums ----------------------------------------------------------------------------- */
+/* ---- sums -----------------------------------------------------------------------------
+ */
 
 /* The lanes of a chunk as arrays, for SIMD. */
 struct lanes {
@@ -169,7 +172,8 @@ static void lanes_clear(struct lanes *l)
 }
 
 /* n values to the lanes t and up; t + n <= LANES. */
-WIDE static void lanes_take(struct lanes *restrict l, int t, const real *restrict u, int n)
+WIDE static void lanes_take(struct lanes *restrict l, int t, const real *restrict u,
+                            int n)
 {
     for (int k = 0; k < n; k++) {
         double x = (double)u[k];
@@ -181,14 +185,16 @@ WIDE static void lanes_take(struct lanes *restrict l, int t, const real *restric
     }
 }
 
-static void lanes_take_open(struct lanes *l, int t, const real *u, const uint8_t *mask, int n)
+static void lanes_take_open(struct lanes *l, int t, const real *u, const uint8_t *mask,
+                            int n)
 {
     for (int k = 0; k < n; k++)
         if (!mask[k])
             lanes_take(l, t + k, &u[k], 1);
 }
 
-static void lanes_take_run(struct lanes *l, const struct sim_array *a, const struct run *r)
+static void lanes_take_run(struct lanes *l, const struct sim_array *a,
+                           const struct run *r)
 {
     const real *u = cell(a, r);
     for (int64_t k = 0; k < r->length;) {
@@ -235,7 +241,8 @@ static int64_t run_first_bad(const struct sim_array *a, const struct run *r)
     return INT64_MAX;
 }
 
-static struct sim_field_part chunk_part(const struct sim_array *a, int64_t chunk, int64_t n)
+static struct sim_field_part chunk_part(const struct sim_array *a, int64_t chunk,
+                                        int64_t n)
 {
     struct lanes l;
     lanes_clear(&l);
@@ -264,7 +271,8 @@ static struct sim_field_part join_chunk(const struct sim_field_part *parts, int6
     return lane[0];
 }
 
-static enum sim_status reduce_cpu(struct sim_device *device, const struct sim_array *array,
+static enum sim_status reduce_cpu(struct sim_device *device,
+                                  const struct sim_array *array,
                                   struct sim_field_part *parts)
 {
     int64_t n = cells(array), count = chunks(n);
@@ -285,7 +293,9 @@ static enum sim_status check_cpu(struct sim_device *device, const struct sim_arr
                                  int64_t *bad)
 {
     int64_t n = cells(array), first = INT64_MAX;
-#pragma omp parallel for num_threads(device->threads) schedule(static) reduction(min : first)
+#pragma omp parallel for num_threads(device->threads) schedule(static) \
+    reduction(min                                                      \
+              : first)
     for (int64_t k = 0; k < chunks(n); k++)
         for (int64_t c = k * CHUNK, end = chunk_end(k, n); c < end;) {
             struct run r = run_at(array, c, end);
@@ -297,15 +307,30 @@ static enum sim_status check_cpu(struct sim_device *device, const struct sim_arr
     return done(device);
 }
 
-/* ---- pictures ------------------------------------------------------------------------- */
+/* ---- pictures -------------------------------------------------------------------------
+ */
 
-static enum sim_status picture_cpu(struct sim_device *device, const struct sim_array *array,
+WIDE static void picture_row(const struct sim_array *a, const struct sim_picture_args *p,
+                             int j)
+{
+    if (p->filter == SIM_FILTER_CELLS)
+        for (int i = 0; i < p->width; i++)
+            field_pixel(a, p, SIM_FILTER_CELLS, i, j);
+    else if (p->filter == SIM_FILTER_LINEAR)
+        for (int i = 0; i < p->width; i++)
+            field_pixel(a, p, SIM_FILTER_LINEAR, i, j);
+    else
+        for (int i = 0; i < p->width; i++)
+            field_pixel(a, p, SIM_FILTER_CUBIC, i, j);
+}
+
+static enum sim_status picture_cpu(struct sim_device *device,
+                                   const struct sim_array *array,
                                    const struct sim_picture_args *p)
 {
 #pragma omp parallel for num_threads(device->threads) schedule(dynamic, 4)
     for (int j = 0; j < p->height; j++)
-        for (int i = 0; i < p->width; i++)
-            field_pixel(array, p, i, j);
+        picture_row(array, p, j);
     return done(device);
 }
 

@@ -1,7 +1,7 @@
 /* field_cuda.cu - fields on a GPU; compiled for both precisions.
  *
- * All kernels are bound by memory: one thread a cell or a pixel, cells in order, so that a
- * warp reads whole lines. Formulas are those of field_math.h, the sums' tree that of
+ * All kernels are bound by memory: one thread a cell or a pixel, cells in order, so that
+ * a warp reads whole lines. Formulas are those of field_math.h, the sums' tree that of
  * field.h; the bits are the CPU's. */
 #include "launch.cuh"
 
@@ -33,11 +33,12 @@ static __device__ __forceinline__ int64_t cell_stride()
     return (int64_t)gridDim.x * BLOCK;
 }
 
-/* ---- changing: 1 read (not by fill) and 1 write a cell, and what is painted ------------- */
+/* ---- changing: 1 read (not by fill) and 1 write a cell, and what is painted
+ * ------------- */
 
 template <int OP>
-__global__ void __launch_bounds__(BLOCK) each_kernel(const struct sim_array array, real a,
-                                                     real b)
+static __global__ void __launch_bounds__(BLOCK)
+    each_kernel(const struct sim_array array, real a, real b)
 {
     int64_t n = array.nx * array.ny;
     for (int64_t c = first_cell(); c < n; c += cell_stride()) {
@@ -55,11 +56,12 @@ static enum sim_status each_cuda(struct sim_device *device, const struct sim_arr
         : op == SIM_EACH_SCALE ? each_kernel<SIM_EACH_SCALE>
         : op == SIM_EACH_SHIFT ? each_kernel<SIM_EACH_SHIFT>
                                : each_kernel<SIM_EACH_CLAMP>;
-    return sim_launch(device, "field each", kernel, grid, BLOCK, 0, *array, (real)a, (real)b);
+    return sim_launch(device, "field each", kernel, grid, BLOCK, 0, *array, (real)a,
+                      (real)b);
 }
 
-__global__ void __launch_bounds__(BLOCK) paint_kernel(const struct sim_array array,
-                                                      const struct sim_paint_args p)
+static __global__ void __launch_bounds__(BLOCK)
+    paint_kernel(const struct sim_array array, const struct sim_paint_args p)
 {
     int64_t end = p.j1 * array.nx;
     for (int64_t c = p.j0 * array.nx + first_cell(); c < end; c += cell_stride()) {
@@ -69,7 +71,8 @@ __global__ void __launch_bounds__(BLOCK) paint_kernel(const struct sim_array arr
     }
 }
 
-static enum sim_status paint_cuda(struct sim_device *device, const struct sim_array *array,
+static enum sim_status paint_cuda(struct sim_device *device,
+                                  const struct sim_array *array,
                                   const struct sim_paint_args *p)
 {
     unsigned int grid = cell_blocks((p->j1 - p->j0) * array->nx);
@@ -77,9 +80,9 @@ static enum sim_status paint_cuda(struct sim_device *device, const struct sim_ar
 }
 
 template <typename Other>
-__global__ void __launch_bounds__(BLOCK)
-    combine_kernel(const struct sim_array array, const struct sim_array other, real factor,
-                   bool replace)
+static __global__ void __launch_bounds__(BLOCK)
+    combine_kernel(const struct sim_array array, const struct sim_array other,
+                   real factor, bool replace)
 {
     int64_t n = array.nx * array.ny;
     for (int64_t c = first_cell(); c < n; c += cell_stride()) {
@@ -89,18 +92,20 @@ __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-static enum sim_status combine_cuda(struct sim_device *device, const struct sim_array *array,
+static enum sim_status combine_cuda(struct sim_device *device,
+                                    const struct sim_array *array,
                                     const struct sim_array *other, bool other_is_double,
                                     double factor, bool replace)
 {
     unsigned int grid = cell_blocks(array->nx * array->ny);
     return sim_launch(device, "field combine",
-                      other_is_double ? combine_kernel<double> : combine_kernel<float>, grid,
-                      BLOCK, 0, *array, *other, (real)factor, replace);
+                      other_is_double ? combine_kernel<double> : combine_kernel<float>,
+                      grid, BLOCK, 0, *array, *other, (real)factor, replace);
 }
 
-/* ---- sums ------------------------------------------------------------------------------
- * A block a chunk, a thread a lane: 16 cells each, in order, then the halving tree. */
+/* ---- sums
+ * ------------------------------------------------------------------------------ A block
+ * a chunk, a thread a lane: 16 cells each, in order, then the halving tree. */
 
 static __device__ void write_total(struct sim_field_part part, struct sim_field_part *out)
 {
@@ -117,7 +122,7 @@ static __device__ void write_total(struct sim_field_part part, struct sim_field_
         out[blockIdx.x] = lane[0];
 }
 
-__global__ void __launch_bounds__(SIM_SUM_LANES)
+static __global__ void __launch_bounds__(SIM_SUM_LANES)
     reduce_cells_kernel(const struct sim_array a, struct sim_field_part *out)
 {
     int64_t n = a.nx * a.ny, from = (int64_t)blockIdx.x * SIM_SUM_CHUNK;
@@ -130,7 +135,7 @@ __global__ void __launch_bounds__(SIM_SUM_LANES)
     write_total(part, out);
 }
 
-__global__ void __launch_bounds__(SIM_SUM_LANES)
+static __global__ void __launch_bounds__(SIM_SUM_LANES)
     reduce_parts_kernel(const struct sim_field_part *parts, int64_t count,
                         struct sim_field_part *out)
 {
@@ -142,7 +147,8 @@ __global__ void __launch_bounds__(SIM_SUM_LANES)
     write_total(part, out);
 }
 
-static enum sim_status reduce_cuda(struct sim_device *device, const struct sim_array *array,
+static enum sim_status reduce_cuda(struct sim_device *device,
+                                   const struct sim_array *array,
                                    struct sim_field_part *parts)
 {
     int64_t count = (array->nx * array->ny + SIM_SUM_CHUNK - 1) / SIM_SUM_CHUNK;
@@ -151,22 +157,23 @@ static enum sim_status reduce_cuda(struct sim_device *device, const struct sim_a
     while (count > 1) {
         struct sim_field_part *next = parts + count;
         unsigned int grid = blocks(count, SIM_SUM_CHUNK);
-        SIM_TRY(sim_launch(device, "field sums", reduce_parts_kernel, grid, SIM_SUM_LANES, 0,
-                           parts, count, next));
+        SIM_TRY(sim_launch(device, "field sums", reduce_parts_kernel, grid, SIM_SUM_LANES,
+                           0, parts, count, next));
         parts = next;
         count = grid;
     }
     return SIM_OK;
 }
 
-/* ---- check: 1 read a cell; the lowest index is the same in any order -------------------- */
+/* ---- check: 1 read a cell; the lowest index is the same in any order
+ * -------------------- */
 
-__global__ void check_begin_kernel(unsigned long long *bad)
+static __global__ void check_begin_kernel(unsigned long long *bad)
 {
     *bad = INT64_MAX;
 }
 
-__global__ void __launch_bounds__(BLOCK)
+static __global__ void __launch_bounds__(BLOCK)
     check_kernel(const struct sim_array a, unsigned long long *bad)
 {
     int64_t n = a.nx * a.ny;
@@ -176,8 +183,8 @@ __global__ void __launch_bounds__(BLOCK)
             atomicMin(bad, (unsigned long long)c);
 }
 
-static enum sim_status check_cuda(struct sim_device *device, const struct sim_array *array,
-                                  int64_t *bad)
+static enum sim_status check_cuda(struct sim_device *device,
+                                  const struct sim_array *array, int64_t *bad)
 {
     unsigned int grid = cell_blocks(array->nx * array->ny);
     unsigned long long *at = (unsigned long long *)bad;
@@ -185,7 +192,8 @@ static enum sim_status check_cuda(struct sim_device *device, const struct sim_ar
     return sim_launch(device, "field check", check_kernel, grid, BLOCK, 0, *array, at);
 }
 
-/* ---- pictures: a thread a pixel, in tiles of 32 x 8 -------------------------------------- */
+/* ---- pictures: a thread a pixel, in tiles of 32 x 8
+ * -------------------------------------- */
 
 static dim3 tiles(int width, int height)
 {
@@ -202,22 +210,28 @@ static __device__ __forceinline__ int pixel_j()
     return (int)(blockIdx.y * 8 + threadIdx.y);
 }
 
-__global__ void __launch_bounds__(BLOCK)
+template <int FILTER>
+static __global__ void __launch_bounds__(BLOCK)
     picture_kernel(const struct sim_array a, const struct sim_picture_args p)
 {
     int i = pixel_i(), j = pixel_j();
     if (i < p.width && j < p.height)
-        field_pixel(&a, &p, i, j);
+        field_pixel(&a, &p, FILTER, i, j);
 }
 
-static enum sim_status picture_cuda(struct sim_device *device, const struct sim_array *array,
+static enum sim_status picture_cuda(struct sim_device *device,
+                                    const struct sim_array *array,
                                     const struct sim_picture_args *p)
 {
-    return sim_launch(device, "field picture", picture_kernel, tiles(p->width, p->height),
+    void (*kernel)(const struct sim_array, const struct sim_picture_args) =
+        p->filter == SIM_FILTER_CELLS    ? picture_kernel<SIM_FILTER_CELLS>
+        : p->filter == SIM_FILTER_LINEAR ? picture_kernel<SIM_FILTER_LINEAR>
+                                         : picture_kernel<SIM_FILTER_CUBIC>;
+    return sim_launch(device, "field picture", kernel, tiles(p->width, p->height),
                       dim3(32, 8), 0, *array, *p);
 }
 
-__global__ void __launch_bounds__(BLOCK) bar_kernel(const struct sim_bar_args b)
+static __global__ void __launch_bounds__(BLOCK) bar_kernel(const struct sim_bar_args b)
 {
     int i = pixel_i(), j = pixel_j();
     if (i < b.width + b.tick_length && j < b.height)
@@ -230,7 +244,7 @@ static enum sim_status bar_cuda(struct sim_device *device, const struct sim_bar_
                       tiles(b->width + b->tick_length, b->height), dim3(32, 8), 0, *b);
 }
 
-__global__ void __launch_bounds__(BLOCK) blit_kernel(const struct sim_blit_args b)
+static __global__ void __launch_bounds__(BLOCK) blit_kernel(const struct sim_blit_args b)
 {
     int i = pixel_i(), j = pixel_j();
     if (i < b.width && j < b.height)

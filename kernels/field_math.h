@@ -6,8 +6,8 @@
  *            weight, and what is left of the weights is scaled to 1
  *   cubic    Catmull and Rom's spline through the sixteen nearest centres (E. Catmull,
  *            R. Rom, 1974); linear where a masked cell is among them
- * A contour of level c is drawn by the first-order distance |u - c| / |grad u|, the gradient
- * from differences over one pixel.
+ * A contour of level c is drawn by the first-order distance |u - c| / |grad u|, the
+ * gradient from differences over one pixel.
  *
  * Not here: loops over cells or pixels. */
 #ifndef FIELD_MATH_H
@@ -24,7 +24,8 @@ SIM_FN int64_t field_element(const struct sim_array *a, int64_t c)
     return a->pitch == a->nx ? c : c / a->nx * a->pitch + c % a->nx;
 }
 
-/* ---- cell by cell --------------------------------------------------------------------- */
+/* ---- cell by cell ---------------------------------------------------------------------
+ */
 
 SIM_FN real field_each(int op, real u, real a, real b)
 {
@@ -59,8 +60,8 @@ SIM_FN real field_blend(int mode, real u, real w, real v)
 }
 
 /* What is painted into cell (i, row - j0) of the band. */
-SIM_FN real field_painted(const struct sim_paint_args *p, int64_t nx, int64_t j, int64_t i,
-                          real u)
+SIM_FN real field_painted(const struct sim_paint_args *p, int64_t nx, int64_t j,
+                          int64_t i, real u)
 {
     int64_t at = (j - p->j0) * nx + i;
     real w = p->weight ? (real)p->weight[at] : (real)1;
@@ -75,12 +76,13 @@ SIM_FN real field_combined(real u, real v, real factor, int replace)
     return replace ? v : u + factor * v;
 }
 
-/* ---- sums ----------------------------------------------------------------------------- */
+/* ---- sums -----------------------------------------------------------------------------
+ */
 
 SIM_FN struct sim_field_part field_nothing(void)
 {
-    struct sim_field_part part = {0.0, 0.0, (double)INFINITY, -(double)INFINITY, 0,
-                                  INT64_MAX};
+    struct sim_field_part part = {0.0, 0.0,      (double)INFINITY, -(double)INFINITY,
+                                  0,   INT64_MAX};
     return part;
 }
 
@@ -121,13 +123,21 @@ SIM_FN void field_join(struct sim_field_part *part, const struct sim_field_part 
     part->bad = other->bad < part->bad ? other->bad : part->bad;
 }
 
-/* ---- sampling ------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------
+ */
 
 /* A value, and how much of the place is masked: 0 none, 1 all. */
 struct field_sample {
     double value;
     double masked;
 };
+
+/* The whole number at or below x, |x| < 2^62; no call into a library. */
+SIM_FN int64_t field_floor(double x)
+{
+    int64_t i = (int64_t)x;
+    return i - ((double)i > x);
+}
 
 SIM_FN int64_t field_clamp_index(int64_t i, int64_t n)
 {
@@ -146,21 +156,23 @@ SIM_FN int field_masked(const struct sim_array *a, int64_t i, int64_t j)
 
 SIM_FN struct field_sample field_cell(const struct sim_array *a, double x, double y)
 {
-    int64_t i = field_clamp_index((int64_t)floor(x), a->nx);
-    int64_t j = field_clamp_index((int64_t)floor(y), a->ny);
+    int64_t i = field_clamp_index(field_floor(x), a->nx);
+    int64_t j = field_clamp_index(field_floor(y), a->ny);
     int masked = field_masked(a, i, j);
-    struct field_sample sample = {masked ? 0.0 : field_value(a, i, j), masked ? 1.0 : 0.0};
+    struct field_sample sample = {masked ? 0.0 : field_value(a, i, j),
+                                  masked ? 1.0 : 0.0};
     return sample;
 }
 
 SIM_FN struct field_sample field_linear(const struct sim_array *a, double x, double y)
 {
-    double left = floor(x - 0.5), low = floor(y - 0.5);
-    double tx = x - 0.5 - left, ty = y - 0.5 - low, sum = 0.0, weights = 0.0;
+    int64_t left = field_floor(x - 0.5), low = field_floor(y - 0.5);
+    double tx = x - 0.5 - (double)left, ty = y - 0.5 - (double)low;
+    double sum = 0.0, weights = 0.0;
     for (int q = 0; q < 2; q++)
         for (int p = 0; p < 2; p++) {
-            int64_t i = field_clamp_index((int64_t)left + p, a->nx);
-            int64_t j = field_clamp_index((int64_t)low + q, a->ny);
+            int64_t i = field_clamp_index(left + p, a->nx);
+            int64_t j = field_clamp_index(low + q, a->ny);
             double w = (p ? tx : 1.0 - tx) * (q ? ty : 1.0 - ty);
             if (field_masked(a, i, j) || w == 0.0)
                 continue;
@@ -183,19 +195,23 @@ SIM_FN void field_spline(double t, double w[4])
 
 SIM_FN struct field_sample field_cubic(const struct sim_array *a, double x, double y)
 {
-    double left = floor(x - 0.5), low = floor(y - 0.5), wx[4], wy[4], sum = 0.0;
-    field_spline(x - 0.5 - left, wx);
-    field_spline(y - 0.5 - low, wy);
+    int64_t left = field_floor(x - 0.5), low = field_floor(y - 0.5), column[4];
+    double wx[4], wy[4], sum = 0.0;
+    field_spline(x - 0.5 - (double)left, wx);
+    field_spline(y - 0.5 - (double)low, wy);
+    for (int k = 0; k < 4; k++)
+        column[k] = field_clamp_index(left + k - 1, a->nx);
     for (int q = 0; q < 4; q++) {
-        int64_t j = field_clamp_index((int64_t)low + q - 1, a->ny);
-        double row = 0.0;
-        for (int p = 0; p < 4; p++) {
-            int64_t i = field_clamp_index((int64_t)left + p - 1, a->nx);
-            if (field_masked(a, i, j))
-                return field_linear(a, x, y);
-            row = row + wx[p] * field_value(a, i, j);
-        }
-        sum = sum + wy[q] * row;
+        int64_t j = field_clamp_index(low + q - 1, a->ny);
+        const real *u = (const real *)a->data + j * a->pitch;
+        const uint8_t *mask = a->mask ? a->mask + j * a->nx : (const uint8_t *)0;
+        if (mask &&
+            (mask[column[0]] | mask[column[1]] | mask[column[2]] | mask[column[3]]))
+            return field_linear(a, x, y);
+        sum = sum +
+              wy[q] * (((wx[0] * (double)u[column[0]] + wx[1] * (double)u[column[1]]) +
+                        wx[2] * (double)u[column[2]]) +
+                       wx[3] * (double)u[column[3]]);
     }
     struct field_sample sample = {sum, 0.0};
     return sample;
@@ -209,14 +225,18 @@ SIM_FN struct field_sample field_sample(const struct sim_array *a, int filter, d
     return filter == SIM_FILTER_LINEAR ? field_linear(a, x, y) : field_cubic(a, x, y);
 }
 
-/* ---- pictures ------------------------------------------------------------------------- */
+/* ---- pictures -------------------------------------------------------------------------
+ */
 
 /* At picture coordinates (px, py) from the rectangle's upper left; the mean of samples^2
  * points of one pixel around it. */
-SIM_FN struct field_sample field_pixel_sample(const struct sim_array *a,
-                                              const struct sim_picture_args *p, int filter,
-                                              double px, double py)
+SIM_FN_LARGE struct field_sample field_pixel_sample(const struct sim_array *a,
+                                                    const struct sim_picture_args *p,
+                                                    int filter, double px, double py)
 {
+    if (p->samples == 1)
+        return field_sample(a, filter, p->first_x + px * p->cells_x,
+                            p->first_y - py * p->cells_y);
     double step = 1.0 / (double)p->samples, sum = 0.0, masked = 0.0, open = 0.0;
     for (int q = 0; q < p->samples; q++) {
         double y = p->first_y - (py + ((double)q + 0.5) * step - 0.5) * p->cells_y;
@@ -244,9 +264,9 @@ SIM_FN struct render_rgb field_color(const float map[SIM_MAP_KNOTS][3], double v
 /* How much of the pixel the contours cover, 0..1. Cells have no slope, so that their
  * contours are those of the linear picture. */
 SIM_FN float field_contour(const struct sim_array *a, const struct sim_picture_args *p,
-                           double px, double py)
+                           int filter, double px, double py)
 {
-    int filter = p->filter == SIM_FILTER_CELLS ? SIM_FILTER_LINEAR : p->filter;
+    filter = filter == SIM_FILTER_CELLS ? SIM_FILTER_LINEAR : filter;
     double u = field_pixel_sample(a, p, filter, px, py).value;
     double gx = field_pixel_sample(a, p, filter, px + 0.5, py).value -
                 field_pixel_sample(a, p, filter, px - 0.5, py).value;
@@ -255,12 +275,14 @@ SIM_FN float field_contour(const struct sim_array *a, const struct sim_picture_a
     double slope = sqrt(gx * gx + gy * gy), nearest = (double)INFINITY;
     for (int k = 0; k < p->contour_count; k++)
         nearest = field_min(nearest, fabs(u - p->contour[k]));
-    if (!(slope * p->scale > 1e-7 && nearest < 64.0 * slope)) /* a flat field has no lines */
+    if (!(slope * p->scale > 1e-7 &&
+          nearest < 64.0 * slope)) /* a flat field has no lines */
         return 0.0f;
     return render_clamp(p->contour_half + 0.5f - (float)(nearest / slope));
 }
 
-SIM_FN struct render_rgb field_mix(struct render_rgb under, const float over[3], float part)
+SIM_FN struct render_rgb field_mix(struct render_rgb under, const float over[3],
+                                   float part)
 {
     struct render_rgb out = {under.r + part * (over[0] - under.r),
                              under.g + part * (over[1] - under.g),
@@ -269,24 +291,25 @@ SIM_FN struct render_rgb field_mix(struct render_rgb under, const float over[3],
 }
 
 /* Where the mask's edge falls in a smooth picture: half covered, over about a pixel. */
-SIM_FN float field_mask_part(const struct sim_picture_args *p, double masked)
+SIM_FN float field_mask_part(const struct sim_picture_args *p, int filter, double masked)
 {
     double pixels = 1.0 / (p->cells_x > p->cells_y ? p->cells_x : p->cells_y);
-    if (p->filter == SIM_FILTER_CELLS || pixels < 1.0)
+    if (filter == SIM_FILTER_CELLS || pixels < 1.0)
         return (float)masked;
     return render_clamp((float)((masked - 0.5) * pixels + 0.5));
 }
 
-SIM_FN void field_pixel(const struct sim_array *a, const struct sim_picture_args *p, int i,
-                        int j)
+/* `filter` is that of `p`, a constant where this is called. */
+SIM_FN void field_pixel(const struct sim_array *a, const struct sim_picture_args *p,
+                        int filter, int i, int j)
 {
     double px = (double)i + 0.5, py = (double)j + 0.5;
-    struct field_sample s = field_pixel_sample(a, p, p->filter, px, py);
+    struct field_sample s = field_pixel_sample(a, p, filter, px, py);
     struct render_rgb color = field_color(p->map, (s.value - p->low) * p->scale);
     if (p->contour_count > 0)
-        color = field_mix(color, p->contour_color, field_contour(a, p, px, py));
+        color = field_mix(color, p->contour_color, field_contour(a, p, filter, px, py));
     if (s.masked > 0.0)
-        color = field_mix(color, p->mask_color, field_mask_part(p, s.masked));
+        color = field_mix(color, p->mask_color, field_mask_part(p, filter, s.masked));
     uint8_t *out = p->pixels + ((int64_t)(p->y + j) * p->picture_width + p->x + i) * 3;
     out[0] = render_byte(color.r);
     out[1] = render_byte(color.g);
@@ -313,8 +336,8 @@ SIM_FN void field_bar_pixel(const struct sim_bar_args *b, int i, int j)
 SIM_FN void field_blit_pixel(const struct sim_blit_args *b, int i, int j)
 {
     uint8_t *to = b->to + ((int64_t)(b->y + j) * b->to_width + b->x + i) * 3;
-    const uint8_t *from = b->from ? b->from + ((int64_t)j * b->from_width + i) * 3
-                                  : b->color;
+    const uint8_t *from =
+        b->from ? b->from + ((int64_t)j * b->from_width + i) * 3 : b->color;
     for (int c = 0; c < 3; c++)
         to[c] = from[c];
 }

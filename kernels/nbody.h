@@ -29,9 +29,19 @@ struct sim_stage {
     double coefficient;
 };
 
-/* Choices of a kernel; 0 leaves one to the backend's measured best. */
+/* How the pairs are met. */
+enum sim_pairs {
+    SIM_PAIRS_AUTO,
+    SIM_PAIRS_SYMMETRIC, /* each pair computed once, for both; needs softening */
+    SIM_PAIRS_PLAIN,     /* each body meets all others */
+    SIM_PAIRS_RESIDENT,  /* CUDA: plain, many steps in one launch; small systems */
+};
+
+/* Choices of a kernel; 0 leaves one to the backend's measured best. SIM_PAIRS_AUTO means
+ * plain where a number is given. */
 struct sim_nbody_tuning {
     int tile, unroll, per_thread, split;
+    enum sim_pairs pairs;
 };
 
 /* What a backend sees of one system. Arrays belong to src/bodies.c, except `scratch`,
@@ -44,6 +54,10 @@ struct sim_nbody {
     enum sim_coupling coupling;
     double G, eps; /* eps: Plummer softening length, >= 0 */
     double dt;     /* may be negative: backward in time */
+    double grain_x, grain_v; /* > 0, double only: positions and velocities are whole
+                                multiples of these powers of two, see nbody_push */
+    bool mixed;    /* double arrays; a backend may compute the force of a pair in single
+                      from differences that are good to single, if sums are in double */
     struct sim_buffer scratch;
     struct sim_nbody_tuning tuning;
 };
@@ -64,6 +78,21 @@ struct sim_nbody_check {
     int64_t
         coincident; /* lowest index that meets another body at distance 0 without
                        softening, seen by any force since the start; INT64_MAX: none */
+};
+
+/* A run of Hermite's fourth-order scheme (Makino and Aarseth 1992, PASJ 44, 141): predict
+ * x, v to third order, evaluate a and its derivative j, correct; the last two `corrections`
+ * times (1: PEC, 3: P(EC)^3). */
+struct sim_hermite {
+    void *jerk;      /* struct sim_real4[n]; belongs to the acceleration */
+    int corrections; /* >= 1 */
+    bool fresh;      /* acceleration and jerk must be found first; after the run false */
+    double eta;      /* 0: all steps are dt; else at most |dt|, and Aarseth's length (see
+                        nbody_hermite_math.h), the least of all bodies */
+    double next;     /* adaptive: length of the next step */
+    double time;     /* in and out */
+    double until;    /* adaptive: stop before the step that would pass it */
+    int64_t steps;   /* at most; out: taken */
 };
 
 struct sim_nbody_ops {
@@ -90,6 +119,8 @@ struct sim_nbody_ops {
     enum sim_status (*check)(struct sim_nbody *, void *out);
     /* Enqueue the mass centre of a selection into device memory: double out[3]. */
     enum sim_status (*centre)(struct sim_nbody *, uint64_t groups, void *out);
+    /* Hermite steps; waits. CUDA: SIM_BAD_ARGUMENT beyond some thousand bodies. */
+    enum sim_status (*hermite)(struct sim_nbody *, struct sim_hermite *);
 };
 
 /* The tables, NULL where a build or a machine has no such backend. */

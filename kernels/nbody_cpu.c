@@ -10,17 +10,18 @@
 #define PARALLEL_FROM 16384
 
 /* to += h * rate, three components: v += h a, or x += h v (w, the mass, stays). */
-static void push(struct sim_nbody *nbody, void *to, const void *rate, double h_exact)
+static void push(struct sim_nbody *nbody, void *to, const void *rate, double h_exact,
+                 double exact_grain)
 {
     struct sim_real4 *x = to;
     const struct sim_real4 *v = rate;
-    const real h = (real)h_exact;
+    const real h = (real)h_exact, grain = (real)exact_grain;
 #pragma omp parallel for num_threads(nbody->device->threads) if (nbody->n >= \
                                                                  PARALLEL_FROM)
     for (int64_t i = 0; i < nbody->n; i++) {
-        x[i].x = nbody_push(x[i].x, h, v[i].x);
-        x[i].y = nbody_push(x[i].y, h, v[i].y);
-        x[i].z = nbody_push(x[i].z, h, v[i].z);
+        x[i].x = nbody_push(x[i].x, h, v[i].x, grain);
+        x[i].y = nbody_push(x[i].y, h, v[i].y, grain);
+        x[i].z = nbody_push(x[i].z, h, v[i].z, grain);
     }
     nbody->device->stats.launches++;
 }
@@ -54,10 +55,12 @@ static enum sim_status stage(struct sim_nbody *nbody, const struct sim_stage *s)
 {
     switch (s->kind) {
     case SIM_KICK:
-        push(nbody, nbody->velocity, nbody->acceleration, s->coefficient * nbody->dt);
+        push(nbody, nbody->velocity, nbody->acceleration, s->coefficient * nbody->dt,
+             nbody->grain_v);
         break;
     case SIM_DRIFT:
-        push(nbody, nbody->position, nbody->velocity, s->coefficient * nbody->dt);
+        push(nbody, nbody->position, nbody->velocity, s->coefficient * nbody->dt,
+             nbody->grain_x);
         break;
     case SIM_FORCE:
         return force(nbody);
@@ -67,11 +70,12 @@ static enum sim_status stage(struct sim_nbody *nbody, const struct sim_stage *s)
 
 static enum sim_status check_tuning(const struct sim_nbody_tuning *t)
 {
-    if (t->tile || t->unroll || t->per_thread || t->split)
+    if (t->tile || t->unroll || t->per_thread || t->split ||
+        (t->pairs != SIM_PAIRS_AUTO && t->pairs != SIM_PAIRS_PLAIN))
         return sim_fail(SIM_BAD_ARGUMENT,
-                        "tile, unroll, per_thread and split choose between "
+                        "tile, unroll, per_thread, split and pairs choose between "
                         "the kernels of a CUDA device; on the CPU leave "
-                        "them out (or 0)");
+                        "them out (or 0, and \"auto\" or \"plain\")");
     return SIM_OK;
 }
 
@@ -100,4 +104,5 @@ const struct sim_nbody_ops nbody_ops_cpu = {
     .radii = nbody_radii_cpu,
     .check = nbody_check_cpu,
     .centre = nbody_centre_cpu,
+    .hermite = nbody_hermite_cpu,
 };

@@ -47,6 +47,7 @@ enum sim_status nbody_cpu_force(const struct nbody_force *force,
 #define nbody_radii_cpu     SIM_TYPED(nbody_radii_cpu)
 #define nbody_check_cpu     SIM_TYPED(nbody_check_cpu)
 #define nbody_centre_cpu    SIM_TYPED(nbody_centre_cpu)
+#define nbody_hermite_cpu   SIM_TYPED(nbody_hermite_cpu) /* nbody_cpu_hermite.c */
 enum sim_status nbody_sums_cpu(struct sim_nbody *, uint64_t groups,
                                struct sim_nbody_sums *);
 enum sim_status nbody_potential_cpu(struct sim_nbody *, double *);
@@ -54,5 +55,6 @@ enum sim_status nbody_radii_cpu(struct sim_nbody *, uint64_t groups, const doubl
                                 const double *fractions, int count, double *);
 enum sim_status nbody_check_cpu(struct sim_nbody *, void *);
 enum sim_status nbody_centre_cpu(struct sim_nbody *, uint64_t groups, void *);
+enum sim_status nbody_hermite_cpu(struct sim_nbody *, struct sim_hermite *);
 
 #endif

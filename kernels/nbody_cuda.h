@@ -15,6 +15,7 @@ extern "C" {
 #define nbody_radii_cuda     SIM_TYPED(nbody_radii_cuda)
 #define nbody_check_cuda     SIM_TYPED(nbody_check_cuda)
 #define nbody_centre_cuda    SIM_TYPED(nbody_centre_cuda)
+#define nbody_hermite_cuda   SIM_TYPED(nbody_hermite_cuda) /* nbody_cuda_hermite.cu */
 enum sim_status nbody_sums_cuda(struct sim_nbody *, uint64_t groups,
                                 struct sim_nbody_sums *);
 enum sim_status nbody_potential_cuda(struct sim_nbody *, double *);
@@ -23,6 +24,87 @@ enum sim_status nbody_radii_cuda(struct sim_nbody *, uint64_t groups,
                                  double *);
 enum sim_status nbody_check_cuda(struct sim_nbody *, void *);
 enum sim_status nbody_centre_cuda(struct sim_nbody *, uint64_t groups, void *);
+enum sim_status nbody_hermite_cuda(struct sim_nbody *, struct sim_hermite *);
+
+/* --- symmetric pairs (nbody_cuda_pairs.cu) ---------------------------------------------
+ */
+
+#define NBODY_ROWS 8 /* threads that add the rows of a body */
+
+/* Forces in parts: rows of x[padded], y[padded], z[padded]. */
+struct nbody_rows {
+    const real *own, *met; /* [own_rows], [last - first] */
+    int64_t padded;
+    int own_rows, first, last; /* met: rounds first <= d < last */
+    int blocks, block;         /* number and size of the blocks of bodies */
+};
+
+/* How a system is cut: which kernel, bodies a block, rounds a thread block and a pass. */
+struct nbody_pairs {
+    int variant, block, blocks, rounds, run, group, own_rows, passes;
+    int64_t padded;
+    double scale; /* lengths are multiplied by it; forces come out as a / scale^2 */
+};
+
+#define nbody_pairs_plan  SIM_TYPED(nbody_pairs_plan)
+#define nbody_pairs_bytes SIM_TYPED(nbody_pairs_bytes)
+#define nbody_pairs_pass  SIM_TYPED(nbody_pairs_pass)
+enum sim_status nbody_pairs_plan(const struct sim_nbody *, struct nbody_pairs *);
+size_t nbody_pairs_bytes(const struct nbody_pairs *);
+/* Enqueue a pass; after the last one the forces are `rows`, and where there were several
+ * passes they are in double running[3][padded] at the start of the workspace `space`. */
+enum sim_status nbody_pairs_pass(struct sim_nbody *, const struct nbody_pairs *,
+                                 void *space, int pass, struct nbody_rows *rows);
+
+/* A power of two near 1/eps. */
+static inline double nbody_pairs_scale(double eps)
+{
+    int exponent;
+    frexp(eps, &exponent);
+    return ldexp(1.0, -exponent);
+}
+
+/* The rows of body i added up, for blocks of 32 x NBODY_ROWS threads: thread y takes each
+ * NBODY_ROWS-th row, then y = 0 adds these sums in order and alone returns the result.
+ * Every thread of the block must call. */
+static __device__ __forceinline__ void nbody_pairs_sum(const struct nbody_rows &rows,
+                                                       int64_t i, double sum[3])
+{
+    __shared__ double part[NBODY_ROWS][3][32];
+    const int block = (int)(i / rows.block);
+    double s[3] = {0, 0, 0};
+#pragma unroll 4
+    for (int r = threadIdx.y; r < rows.own_rows; r += NBODY_ROWS)
+        for (int c = 0; c < 3; c++)
+            s[c] += (double)rows.own[(3 * (int64_t)r + c) * rows.padded + i];
+#pragma unroll 4
+    for (int d = rows.first + threadIdx.y; d < rows.last; d += NBODY_ROWS) {
+        if (d == 0 || (2 * d == rows.blocks && block < d))
+            continue; /* nobody wrote there */
+        for (int c = 0; c < 3; c++)
+            s[c] +=
+                (double)rows.met[(3 * (int64_t)(d - rows.first) + c) * rows.padded + i];
+    }
+    for (int c = 0; c < 3; c++)
+        part[threadIdx.y][c][threadIdx.x] = s[c];
+    __syncthreads();
+    for (int c = 0; c < 3; c++) {
+        sum[c] = part[0][c][threadIdx.x];
+        for (int y = 1; y < NBODY_ROWS; y++)
+            sum[c] += part[y][c][threadIdx.x];
+    }
+}
+
+/* --- small systems (nbody_cuda_resident.cu) --------------------------------------------
+ */
+
+/* Can this device hold this system and these stages in one resident kernel? */
+#define nbody_resident_fits SIM_TYPED(nbody_resident_fits)
+#define nbody_resident_run  SIM_TYPED(nbody_resident_run)
+bool nbody_resident_fits(const struct sim_nbody *, int stage_count);
+/* Enqueue `steps` steps in one launch; the workspace has nbody_resident_bytes. */
+enum sim_status nbody_resident_run(struct sim_nbody *, const struct sim_stage *,
+                                   int stage_count, int64_t steps);
 
 /* A body in one 16-byte load (two in double); struct sim_real4 alone would be four. */
 static __device__ __forceinline__ struct sim_real4 nbody_load(const struct sim_real4 *at)

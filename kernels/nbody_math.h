@@ -46,9 +46,18 @@ SIM_FN real nbody_guarded_weight(real w, real r2)
     return r2 < NBODY_TINY ? (real)0 : bounded;
 }
 
-/* A kick, v += h a, or a drift, x += h v, of one component. */
-SIM_FN real nbody_push(real at, real h, real rate)
+/* A kick, v += h a, or a drift, x += h v, of one component. With a grain (a power of two,
+ * in double only) values are whole multiples of it, below 2^53 of them, and so is what is
+ * added: the sum is exact, and the same push with -h undoes it to the last bit (as with
+ * the integers of JANUS: Rein and Tamayo 2018, MNRAS 473, 3351). */
+SIM_FN real nbody_push(real at, real h, real rate, real grain)
 {
+#ifdef SIM_DOUBLE
+    if (grain > 0)
+        return at + rint(h * rate / grain) * grain;
+#else
+    (void)grain;
+#endif
     return at + h * rate;
 }
 

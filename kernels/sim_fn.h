@@ -19,6 +19,13 @@
 #define SIM_TABLE static const __attribute__((unused))
 #endif
 
+/* A formula too large to be copied into every caller. */
+#ifdef __CUDACC__
+#define SIM_FN_LARGE static __host__ __device__ __noinline__
+#else
+#define SIM_FN_LARGE static __attribute__((noinline, unused))
+#endif
+
 #ifdef SIM_DOUBLE
 typedef double real;
 #define SIM_TYPED(name) name##_f64

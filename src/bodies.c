@@ -1,5 +1,5 @@
-/* bodies.c - the N-body algorithm, once for both backends: arrays and groups, and the
- * leapfrog as a row of stages. Loops over bodies are in kernels/nbody_*. */
+/* bodies.c - the N-body algorithm, once for both backends: arrays and groups, and time
+ * steps as rows of stages. Loops over bodies are in kernels/nbody_*. */
 #include "bodies.h"
 
 #include <math.h>
@@ -9,8 +9,21 @@
 /* Squared distances must not overflow, and (m/r)(1/r^2) should not. */
 #define SINGLE_MAX 1e18
 
-static const struct sim_stage kick_drift_kick[] = {
-    {SIM_KICK, 0.5}, {SIM_DRIFT, 1.0}, {SIM_FORCE, 0}, {SIM_KICK, 0.5}};
+static enum sim_status check_scheme(const struct sim_bodies_desc *d)
+{
+    const bool hermite = d->scheme == SIM_HERMITE4;
+    if (hermite && (!d->is_double || d->mixed))
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: hermite4 needs precision = \"double\"");
+    if (d->eta > 0 && !hermite)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: adaptive steps need integrator = \"hermite4\"");
+    if (d->reversible && (hermite || !d->is_double))
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: reversible needs precision = \"double\" or \"mixed\", and "
+                        "an integrator other than hermite4");
+    return SIM_OK;
+}
 
 enum sim_status sim_bodies_new(struct sim_device *device, const struct sim_bodies_desc *desc,
                                struct sim_bodies *out)
@@ -23,18 +36,23 @@ enum sim_status sim_bodies_new(struct sim_device *device, const struct sim_bodie
         return sim_fail(SIM_BAD_ARGUMENT, "bodies: softening %g is too large for single "
                                           "precision: use other units",
                         desc->softening);
+    SIM_TRY(check_scheme(desc));
+    out->clock = desc->time;
+    out->hermite = (struct sim_hermite){.corrections = (int)desc->corrections,
+                                        .eta = desc->eta};
     out->nbody = (struct sim_nbody){
         .device = device,
         .coupling = (enum sim_coupling)desc->coupling,
         .G = desc->G,
         .eps = desc->softening,
         .dt = desc->dt,
+        .mixed = desc->mixed,
         .scratch = {.device = device},
         .tuning = {(int)desc->tile, (int)desc->unroll, (int)desc->per_thread,
-                   (int)desc->split},
+                   (int)desc->split, (enum sim_pairs)desc->pairs},
     };
     out->position = out->velocity = out->acceleration = out->group = out->light =
-        (struct sim_buffer){.device = device};
+        out->jerk = (struct sim_buffer){.device = device};
     return SIM_OK;
 }
 
@@ -45,8 +63,22 @@ void sim_bodies_free(struct sim_bodies *b)
     sim_buffer_free(&b->acceleration);
     sim_buffer_free(&b->group);
     sim_buffer_free(&b->light);
+    sim_buffer_free(&b->jerk);
+    sim_buffer_free(&b->found);
+    for (int k = 0; k < 4; k++)
+        sim_buffer_free(&b->orbit[k]);
     sim_buffer_free(&b->nbody.scratch);
     *b = (struct sim_bodies){0};
+}
+
+/* Back from what advance() showed to the orbit. */
+static enum sim_status land(struct sim_bodies *b)
+{
+    struct sim_buffer *to[] = {&b->position, &b->velocity, &b->acceleration, &b->jerk};
+    for (int k = 0; k < 4 && b->ahead && to[k]->data; k++)
+        SIM_TRY(sim_buffer_copy(to[k], 0, &b->orbit[k], 0, to[k]->bytes));
+    b->ahead = false;
+    return SIM_OK;
 }
 
 /* --- adding --------------------------------------------------------------------------- */
@@ -110,6 +142,32 @@ static enum sim_status grow(struct sim_buffer *buffer, int64_t old_n, int64_t n,
     return SIM_OK;
 }
 
+/* Powers of two far below what is at hand, for reversible systems: positions may grow a
+ * thousandfold before they leave the 53 bits. The first model decides. */
+static void choose_grains(struct sim_bodies *b, const struct sim_model *model)
+{
+    double extent = b->desc.softening, speed = 0, mass = 0;
+    if (!b->desc.reversible || b->nbody.grain_x > 0)
+        return;
+    for (int64_t i = 0; i < model->n; i++) {
+        for (int k = 0; k < 3; k++) {
+            extent = fmax(extent, fabs(model->bodies[i].position[k]));
+            speed = fmax(speed, fabs(model->bodies[i].velocity[k]));
+        }
+        mass += fabs(model->bodies[i].mass);
+    }
+    extent = extent > 0 ? extent : 1;
+    speed = fmax(speed, sqrt(b->desc.G * mass / extent));
+    b->nbody.grain_x = ldexp(1.0, ilogb(extent) - 41);
+    b->nbody.grain_v = ldexp(1.0, ilogb(speed > 0 ? speed : 1) - 41);
+}
+
+static void round_to(double to[3], const double from[3], double grain)
+{
+    for (int k = 0; k < 3; k++)
+        to[k] = grain > 0 ? rint(from[k] / grain) * grain : from[k];
+}
+
 static void store4(void *to, bool is_double, int64_t i, const double *xyz, double w)
 {
     for (int k = 0; k < 4; k++) {
@@ -138,8 +196,11 @@ static enum sim_status upload(struct sim_bodies *b, const struct sim_model *mode
         int64_t count = model->n - from < STRETCH ? model->n - from : STRETCH;
         for (int64_t i = 0; i < count; i++) {
             const struct sim_body *body = &model->bodies[from + i];
-            store4(packed, is_double, i, body->position, body->mass);
-            store4(velocity, is_double, i, body->velocity, 0);
+            double x[3], v[3];
+            round_to(x, body->position, b->nbody.grain_x);
+            round_to(v, body->velocity, b->nbody.grain_v);
+            store4(packed, is_double, i, x, body->mass);
+            store4(velocity, is_double, i, v, 0);
             group[i] = map[body->group];
         }
         size_t at = (size_t)(b->n + from), n = (size_t)count;
@@ -160,6 +221,7 @@ static void point_at_arrays(struct sim_bodies *b)
     b->nbody.velocity = b->velocity.data;
     b->nbody.acceleration = b->acceleration.data;
     b->nbody.group = b->group.data;
+    b->hermite.jerk = b->jerk.data;
 }
 
 enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *model)
@@ -169,6 +231,8 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
     const size_t real4 = 4 * b->ops->real_bytes;
     for (int64_t i = 0; i < model->n; i++)
         SIM_TRY(check_body(b, &model->bodies[i], i));
+    SIM_TRY(land(b));
+    choose_grains(b, model);
     enum sim_status status = merge_groups(b, model, map);
     const int64_t n = b->n + model->n;
     if (status == SIM_OK)
@@ -179,6 +243,8 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
         status = grow(&b->acceleration, b->n, n, real4, "accelerations of bodies");
     if (status == SIM_OK)
         status = grow(&b->group, b->n, n, 1, "groups of bodies");
+    if (status == SIM_OK && b->desc.scheme == SIM_HERMITE4)
+        status = grow(&b->jerk, b->n, n, real4, "jerks of bodies");
     if (status == SIM_OK)
         status = upload(b, model, map);
     if (status == SIM_OK) {
@@ -195,23 +261,138 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
 
 /* --- stepping ------------------------------------------------------------------------- */
 
-enum sim_status sim_bodies_step(struct sim_bodies *b, int64_t count)
+/* Hermite steps of |dt|, or adaptive ones up to `until`; they wait. */
+static enum sim_status hermite_steps(struct sim_bodies *b, struct sim_hermite *h,
+                                     int64_t count, double until)
+{
+    h->fresh = !b->has_force;
+    h->until = until;
+    h->time = b->clock;
+    h->steps = count;
+    enum sim_status status = b->ops->hermite(&b->nbody, h);
+    b->has_force = !h->fresh;
+    return status;
+}
+
+static enum sim_status stage_steps(struct sim_bodies *b, int64_t count)
 {
     static const struct sim_stage force[] = {{SIM_FORCE, 0}};
-    if (b->n == 0)
-        return sim_fail(SIM_BAD_ARGUMENT, "step: there are no bodies yet: use add");
-    if (!b->has_force)
+    const struct sim_stepper *by = sim_stepper((enum sim_scheme)b->desc.scheme);
+    if (by->begins_with_force && !b->has_force)
         SIM_TRY(b->ops->advance(&b->nbody, force, 1, 1));
-    b->has_force = true;
-    SIM_TRY(b->ops->advance(&b->nbody, kick_drift_kick,
-                            (int)(sizeof kick_drift_kick / sizeof *kick_drift_kick), count));
+    b->has_force = by->begins_with_force;
+    return b->ops->advance(&b->nbody, by->stages, by->count, count);
+}
+
+/* |count| steps of the length `dt`. */
+static enum sim_status fixed_steps(struct sim_bodies *b, int64_t count, double dt)
+{
+    struct sim_hermite hermite = b->hermite;
+    hermite.eta = 0;
+    b->nbody.dt = dt;
+    enum sim_status status = b->desc.scheme == SIM_HERMITE4
+                                 ? hermite_steps(b, &hermite, count, 0)
+                                 : stage_steps(b, count);
+    b->nbody.dt = b->desc.dt;
+    return status;
+}
+
+static enum sim_status adaptive_steps(struct sim_bodies *b, int64_t count, double until,
+                                      bool backward)
+{
+    b->nbody.dt = backward ? -b->desc.dt : b->desc.dt;
+    enum sim_status status = hermite_steps(b, &b->hermite, count, until);
+    b->nbody.dt = b->desc.dt;
+    b->clock = b->hermite.time;
+    b->steps += backward ? -b->hermite.steps : b->hermite.steps;
+    return status;
+}
+
+static enum sim_status whole_steps(struct sim_bodies *b, int64_t count)
+{
+    const bool backward = count < 0;
+    const int64_t many = backward ? -count : count;
+    if (b->desc.eta > 0)
+        return adaptive_steps(b, many,
+                              backward == (b->desc.dt > 0) ? -HUGE_VAL : HUGE_VAL,
+                              backward);
+    SIM_TRY(fixed_steps(b, many, backward ? -b->desc.dt : b->desc.dt));
     b->steps += count;
     return SIM_OK;
 }
 
+enum sim_status sim_bodies_step(struct sim_bodies *b, int64_t count)
+{
+    if (b->n == 0)
+        return sim_fail(SIM_BAD_ARGUMENT, "step: there are no bodies yet: use add");
+    SIM_TRY(land(b));
+    return whole_steps(b, count);
+}
+
+static double orbit_time(const struct sim_bodies *b)
+{
+    return b->desc.eta > 0 ? b->clock : b->desc.time + (double)b->steps * b->desc.dt;
+}
+
+/* Keep the orbit's state aside and go on to `time` by one step of what is missing. */
+static enum sim_status show(struct sim_bodies *b, double time)
+{
+    const struct sim_buffer *from[] = {&b->position, &b->velocity, &b->acceleration,
+                                       &b->jerk};
+    const double missing = time - orbit_time(b);
+    const bool had_force = b->has_force;
+    if (fabs(missing) <= 1e-14 * fmax(fabs(time), fabs(b->desc.dt)))
+        return SIM_OK;
+    for (int k = 0; k < 4 && from[k]->data; k++) {
+        if (b->orbit[k].bytes != from[k]->bytes) {
+            sim_buffer_free(&b->orbit[k]);
+            SIM_TRY(sim_buffer_new(from[k]->device, from[k]->bytes, "a copy of the orbit",
+                                   &b->orbit[k]));
+        }
+        SIM_TRY(sim_buffer_copy(&b->orbit[k], 0, from[k], 0, from[k]->bytes));
+    }
+    b->ahead = true;
+    b->shown = time;
+    SIM_TRY(fixed_steps(b, 1, missing));
+    b->has_force = had_force;
+    return SIM_OK;
+}
+
+/* Whole steps that reach `time` without passing it, one that ends there included. */
+static enum sim_status steps_before(const struct sim_bodies *b, double time, int64_t *out)
+{
+    const double steps = (time - b->desc.time) / b->desc.dt;
+    if (!(fabs(steps) < 9e15))
+        return sim_fail(SIM_BAD_ARGUMENT, "advance: %g is too far for steps of %g", time,
+                        b->desc.dt);
+    const double nearest = rint(steps);
+    *out = (int64_t)(fabs(steps - nearest) <= 1e-12 * fmax(1.0, fabs(nearest))
+                         ? nearest
+                         : floor(steps));
+    return SIM_OK;
+}
+
+enum sim_status sim_bodies_advance(struct sim_bodies *b, double time)
+{
+    int64_t whole = 0;
+    if (b->n == 0)
+        return sim_fail(SIM_BAD_ARGUMENT, "advance: there are no bodies yet: use add");
+    SIM_TRY(land(b));
+    if (b->desc.eta > 0) {
+        SIM_TRY(adaptive_steps(b, INT64_MAX, time, (time < b->clock) == (b->desc.dt > 0)));
+        return show(b, time);
+    }
+    SIM_TRY(steps_before(b, time, &whole));
+    if (whole != b->steps)
+        SIM_TRY(whole_steps(b, whole - b->steps));
+    if (fabs(orbit_time(b) - time) <= 1e-12 * fabs(b->desc.dt) * fmax(1.0, fabs((double)whole)))
+        return SIM_OK;
+    return show(b, time);
+}
+
 double sim_bodies_time(const struct sim_bodies *b)
 {
-    return b->desc.time + (double)b->steps * b->desc.dt;
+    return b->ahead ? b->shown : orbit_time(b);
 }
 
 /* --- asking --------------------------------------------------------------------------- */
@@ -240,16 +421,37 @@ static enum sim_status need_bodies(const struct sim_bodies *b, const char *word)
     return b->n ? SIM_OK : sim_fail(SIM_BAD_ARGUMENT, "%s: there are no bodies yet", word);
 }
 
+/* Bodies that met without softening make every number meaningless. */
+static enum sim_status check_meetings(struct sim_bodies *b)
+{
+    struct sim_nbody_check found;
+    if (b->desc.softening > 0)
+        return SIM_OK;
+    if (!b->found.data)
+        SIM_TRY(sim_buffer_new(b->nbody.device, sizeof found, "a check of bodies",
+                               &b->found));
+    SIM_TRY(b->ops->check(&b->nbody, b->found.data));
+    SIM_TRY(sim_buffer_read(&b->found, 0, &found, sizeof found));
+    if (found.coincident == INT64_MAX)
+        return SIM_OK;
+    return sim_fail(SIM_DIVERGED,
+                    "body %lld met another at distance zero without softening: give a "
+                    "softening above 0, or place them apart",
+                    (long long)found.coincident + 1);
+}
+
 enum sim_status sim_bodies_sums(struct sim_bodies *b, uint64_t groups,
                                 struct sim_nbody_sums *out)
 {
     SIM_TRY(need_bodies(b, "sums"));
+    SIM_TRY(check_meetings(b));
     return b->ops->sums(&b->nbody, groups, out);
 }
 
 enum sim_status sim_bodies_potential(struct sim_bodies *b, double *out)
 {
     SIM_TRY(need_bodies(b, "energy"));
+    SIM_TRY(check_meetings(b));
     return b->ops->potential(&b->nbody, out);
 }
 
@@ -258,6 +460,7 @@ enum sim_status sim_bodies_radii(struct sim_bodies *b, uint64_t groups, const do
 {
     struct sim_nbody_sums sums;
     SIM_TRY(need_bodies(b, "radii"));
+    SIM_TRY(check_meetings(b));
     if (!centre) {
         SIM_TRY(b->ops->sums(&b->nbody, groups, &sums));
         centre = sums.centre;

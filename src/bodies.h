@@ -1,15 +1,15 @@
 /* bodies.h - an N-body system on a device.
  *
  * Bodies are added from models (model.h) in named groups; step() advances all of them with
- * a shared time step by kick-drift-kick leapfrog,
- *     v += a dt/2;  x += v dt;  a = A(x);  v += a dt/2
- * (second order, symplectic, time-reversible; Verlet 1967). Force law and softening: see
- * kernels/nbody.h. The time is start + steps * dt, never accumulated. */
+ * a shared time step by a scheme of integrator.h, forward or backward. Force law and
+ * softening: see kernels/nbody.h. The time is start + steps * dt, never accumulated,
+ * except with adaptive steps. advance() shows the bodies at any time between two steps
+ * without changing the orbit: the last step before it is continued on a copy. */
 #ifndef SIM_BODIES_H
 #define SIM_BODIES_H
 
+#include "integrator.h"
 #include "model.h"
-#include "../kernels/nbody.h"
 
 struct sim_bodies_desc {
     double G;         /* gravitational constant, > 0 */
@@ -17,8 +17,13 @@ struct sim_bodies_desc {
     double dt;        /* time step, finite, not 0 */
     double time;      /* at the start */
     int64_t coupling; /* enum sim_coupling */
-    bool is_double;
+    int64_t scheme;   /* enum sim_scheme */
+    int64_t corrections; /* Hermite: 1 or more */
+    double eta;       /* Hermite: > 0: adaptive steps, at most |dt| */
+    bool is_double, mixed; /* mixed: is_double, too */
+    bool reversible;  /* double: every step can be undone to the last bit */
     int64_t tile, unroll, per_thread, split; /* 0: chosen from n and the device */
+    int64_t pairs;                           /* enum sim_pairs */
 };
 
 struct sim_group {
@@ -36,6 +41,13 @@ struct sim_bodies {
     bool has_force;      /* acceleration belongs to position */
     int group_count;
     struct sim_group groups[SIM_GROUPS_MAX];
+    struct sim_hermite hermite;
+    struct sim_buffer jerk;
+    double clock;        /* adaptive: the time of the orbit */
+    bool ahead;          /* advance() shows a time between two steps; the orbit's state is */
+    double shown;        /* in orbit[]; the time that is shown */
+    struct sim_buffer orbit[4]; /* position, velocity, acceleration, jerk */
+    struct sim_buffer found;    /* one struct sim_nbody_check */
     struct sim_buffer light; /* image.c keeps its light buffers here between pictures */
 };
 
@@ -47,15 +59,19 @@ void sim_bodies_free(struct sim_bodies *bodies);
  * SIM_BAD_ARGUMENT: too many groups, a value that does not fit the precision. */
 enum sim_status sim_bodies_add(struct sim_bodies *bodies, const struct sim_model *model);
 
-/* Enqueue `count` >= 0 steps. Waits for nothing. */
+/* Enqueue `count` steps, backward if negative. Waits for nothing, unless the scheme is
+ * Hermite's. After advance() it goes on from the orbit, not from what was shown. */
 enum sim_status sim_bodies_step(struct sim_bodies *bodies, int64_t count);
+/* Show the bodies at `time`: whole steps up to it, the rest on a copy. */
+enum sim_status sim_bodies_advance(struct sim_bodies *bodies, double time);
 double sim_bodies_time(const struct sim_bodies *bodies);
 
 /* The selection that a word means: a group's whole name ("A.disc"), its first part ("A"),
  * its last part after a dot ("halo"), or "all". 0 when nothing matches. */
 uint64_t sim_bodies_select(const struct sim_bodies *bodies, const char *word);
 
-/* Diagnostics; each waits for the device. */
+/* Diagnostics; each waits for the device. SIM_DIVERGED when bodies without softening met
+ * at one place. */
 enum sim_status sim_bodies_sums(struct sim_bodies *bodies, uint64_t groups,
                                 struct sim_nbody_sums *out);
 enum sim_status sim_bodies_potential(struct sim_bodies *bodies, double *out);

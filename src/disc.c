@@ -7,18 +7,18 @@
  * s = sqrt(D^2 + eps^2). Averaging over the pairs of a disc with the profile sech^2(z/z0)
  * gives the mean forces that a star meets over its vertical motion:
  *     v_c^2      = R G M int J1(kR) k q(k) / (1 + y^2)^(3/2) dk,   q = < exp(-ks) >
- *     <z dphi/dz> =  G M int J0(kR) w(k) / (1 + y^2)^(3/2) dk,     w = < k D^2 exp(-ks) / 2s >.
- * z is logistic with scale z0/2, so D has the density, with x = |D| / (z0/2) and t = e^-x,
- *     p(x) = t (x - 2 + (x + 2) t) / (1 - t)^3.
+ *     <z dphi/dz> =  G M int J0(kR) w(k) / (1 + y^2)^(3/2) dk,     w = < k D^2 exp(-ks) /
+ * 2s >. z is logistic with scale z0/2, so D has the density, with x = |D| / (z0/2) and t
+ * = e^-x, p(x) = t (x - 2 + (x + 2) t) / (1 - t)^3.
  *
  * Motions, from the moments of the collisionless Boltzmann equation (Hernquist, ApJS 86,
  * 389, 1993; Toomre, ApJ 139, 1217, 1964):
- *     sigma_R^2 ~ exp(-R/Rd), so that the least Q = sigma_R kappa / (3.36 G Sigma) is as asked
- *     sigma_phi^2 = sigma_R^2 kappa^2 / (4 Omega^2)
- *     <v_phi>^2 = v_c^2 + sigma_R^2 (1 - kappa^2 / (4 Omega^2) - 2 R/Rd)
- *     sigma_z^2 = < z dphi/dz >     (the virial theorem of the vertical motion)
- * Near the centre, where the last but one would be negative, sigma_R is lowered to what the
- * circular speed can bear. Radii are drawn evenly (sim_random_even), all else independently.
+ *     sigma_R^2 ~ exp(-R/Rd), so that the least Q = sigma_R kappa / (3.36 G Sigma) is as
+ * asked sigma_phi^2 = sigma_R^2 kappa^2 / (4 Omega^2) <v_phi>^2 = v_c^2 + sigma_R^2 (1 -
+ * kappa^2 / (4 Omega^2) - 2 R/Rd) sigma_z^2 = < z dphi/dz >     (the virial theorem of
+ * the vertical motion) Near the centre, where the last but one would be negative, sigma_R
+ * is lowered to what the circular speed can bear. Radii are drawn evenly
+ * (sim_random_even), all else independently.
  *
  * Not here: truncated discs, warps, gas. */
 #include "disc.h"
@@ -28,9 +28,9 @@
 
 #include "../kernels/philox.h"
 
-#define WAVES  4000 /* points in k */
-#define PAIRS  64   /* points in the height difference of two stars */
-#define OUTER  16.0 /* scales */
+#define WAVES 4000 /* points in k */
+#define PAIRS 64   /* points in the height difference of two stars */
+#define OUTER 16.0 /* scales */
 
 struct waves {
     double k[WAVES], radial[WAVES], vertical[WAVES]; /* weights for J1(kR), J0(kR) */
@@ -65,8 +65,8 @@ static void pair_average(const struct sim_disc *d, double k, double *q, double *
     *w /= weight_sum;
 }
 
-/* k = t^2, by Simpson's rule in t: fine where the disc has its power, and far out to where
- * thickness and softening have damped the rest. */
+/* k = t^2, by Simpson's rule in t: fine where the disc has its power, and far out to
+ * where thickness and softening have damped the rest. */
 static void fill_waves(const struct sim_disc *d, struct waves *waves)
 {
     double far = 400 / d->scale;
@@ -206,7 +206,8 @@ void sim_disc_draw(const struct sim_disc_curve *c, uint64_t seed, uint64_t body,
     double R = c->disc.scale * exponential_radius(sim_random_even(seed, body, purpose));
     double cosine = cos(2 * M_PI * place[0]), sine = sin(2 * M_PI * place[0]);
     double v_R = sim_disc_at(c, c->sigma_R, R) * across[0];
-    double v_phi = sim_disc_at(c, c->stream, R) + sim_disc_at(c, c->sigma_phi, R) * across[1];
+    double v_phi =
+        sim_disc_at(c, c->stream, R) + sim_disc_at(c, c->sigma_phi, R) * across[1];
     position[0] = R * cosine;
     position[1] = R * sine;
     position[2] = c->disc.thickness * atanh(2 * place[1] - 1);
@@ -218,7 +219,8 @@ void sim_disc_draw(const struct sim_disc_curve *c, uint64_t seed, uint64_t body,
 static enum sim_status disc_fill(const struct sim_disc_desc *d, struct sim_model *out)
 {
     int group, centre;
-    SIM_TRY(sim_model_part(out, d->placement.name, d->centre > 0 ? "disc" : NULL, &group));
+    SIM_TRY(
+        sim_model_part(out, d->placement.name, d->centre > 0 ? "disc" : NULL, &group));
     struct sim_potential rest;
     sim_potential_start(&rest, d->G, d->softening, 1e-4 * d->scale, 1e3 * d->scale);
     sim_potential_add_point(&rest, d->centre);

@@ -1,8 +1,8 @@
 /* disc.h - exponential discs: their force, and the motions that keep them.
  *
  * sim_disc_solve() tabulates, over the radius R in the disc's plane, the circular speed,
- * the epicycle frequency and the velocity moments of a disc in equilibrium in its own field
- * and that of whatever spheres surround it; sim_disc_draw() draws a star from them.
+ * the epicycle frequency and the velocity moments of a disc in equilibrium in its own
+ * field and that of whatever spheres surround it; sim_disc_draw() draws a star from them.
  * sim_disc_new() is the word sim.disc. See disc.c for the equations. */
 #ifndef SIM_DISC_H
 #define SIM_DISC_H
@@ -16,7 +16,7 @@ struct sim_disc {
     double G, mass, scale; /* Sigma = mass / (2 pi scale^2) exp(-R/scale) */
     double thickness;      /* z0 of sech^2(z/z0); 0: razor-thin */
     double softening;
-    double toomre;         /* the least Q between half a scale and four */
+    double toomre; /* the least Q between half a scale and four */
 };
 
 struct sim_disc_curve {
@@ -27,7 +27,7 @@ struct sim_disc_curve {
     double sigma_R[SIM_DISC_RADII]; /* dispersions: radial, azimuthal, vertical */
     double sigma_phi[SIM_DISC_RADII];
     double sigma_z[SIM_DISC_RADII];
-    double stream[SIM_DISC_RADII];  /* mean azimuthal velocity */
+    double stream[SIM_DISC_RADII]; /* mean azimuthal velocity */
 };
 
 /* `rest`: the field of everything but the disc; NULL for none. */

@@ -1,7 +1,7 @@
 /* field.c - fields: making, changing, asking, each once for both backends.
  *
- * A shape is turned into weights on the host and sent up a band of rows at a time, so that
- * painting needs little memory beside the field, whatever its size. */
+ * A shape is turned into weights on the host and sent up a band of rows at a time, so
+ * that painting needs little memory beside the field, whatever its size. */
 #include "field.h"
 
 #include <math.h>
@@ -26,15 +26,18 @@ static struct sim_buffer data_buffer(const struct sim_field *field)
 
 static struct sim_array array_of(const struct sim_field *field)
 {
-    return (struct sim_array){field->data, field->mask, field->nx, field->ny, field->pitch};
+    return (struct sim_array){field->data, field->mask, field->nx, field->ny,
+                              field->pitch};
 }
 
-/* ---- making ----------------------------------------------------------------------------- */
+/* ---- making
+ * ----------------------------------------------------------------------------- */
 
 static enum sim_status check_desc(const struct sim_field_desc *d)
 {
     if (d->nx < 1 || d->ny < 1)
-        return sim_fail(SIM_BAD_ARGUMENT, "field: a size of %lld x %lld: both must be at least 1",
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "field: a size of %lld x %lld: both must be at least 1",
                         (long long)d->nx, (long long)d->ny);
     if (d->nx > SIM_FIELD_CELLS_MAX / d->ny)
         return sim_fail(SIM_BAD_ARGUMENT, "field: %lld x %lld cells are too many",
@@ -44,14 +47,16 @@ static enum sim_status check_desc(const struct sim_field_desc *d)
     return SIM_OK;
 }
 
-enum sim_status sim_field_view(struct sim_device *device, const struct sim_field_desc *desc,
-                               void *data, struct sim_field *out)
+enum sim_status sim_field_view(struct sim_device *device,
+                               const struct sim_field_desc *desc, void *data,
+                               struct sim_field *out)
 {
     *out = (struct sim_field){0};
     SIM_TRY(check_desc(desc));
     const struct sim_field_ops *ops = sim_field_ops(device->kind, desc->is_double);
     if (!ops)
-        return sim_fail(SIM_DEVICE, "field: this build cannot compute on %s", device->name);
+        return sim_fail(SIM_DEVICE, "field: this build cannot compute on %s",
+                        device->name);
     *out = (struct sim_field){
         .device = device,
         .ops = ops,
@@ -74,8 +79,8 @@ enum sim_status sim_field_view(struct sim_device *device, const struct sim_field
     return SIM_OK;
 }
 
-enum sim_status sim_field_new(struct sim_device *device, const struct sim_field_desc *desc,
-                              struct sim_field *out)
+enum sim_status sim_field_new(struct sim_device *device,
+                              const struct sim_field_desc *desc, struct sim_field *out)
 {
     size_t bytes;
     SIM_TRY(sim_field_view(device, desc, NULL, out));
@@ -99,11 +104,12 @@ void sim_field_free(struct sim_field *field)
 
 struct sim_lattice sim_field_lattice(const struct sim_field *f)
 {
-    return (struct sim_lattice){f->nx, f->ny, f->x0 + f->ox * f->dx, f->y0 + f->oy * f->dy,
-                                f->dx, f->dy};
+    return (struct sim_lattice){
+        f->nx, f->ny, f->x0 + f->ox * f->dx, f->y0 + f->oy * f->dy, f->dx, f->dy};
 }
 
-/* ---- hooks ------------------------------------------------------------------------------ */
+/* ---- hooks
+ * ------------------------------------------------------------------------------ */
 
 enum sim_status sim_field_prepare(struct sim_field *field)
 {
@@ -113,8 +119,9 @@ enum sim_status sim_field_prepare(struct sim_field *field)
 static enum sim_status begin_change(struct sim_field *field, const char *word)
 {
     if (field->read_only)
-        return sim_fail(SIM_BAD_ARGUMENT, "%s: the field %s follows from others and cannot be "
-                                          "changed",
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "%s: the field %s follows from others and cannot be "
+                        "changed",
                         word, field->name);
     return sim_field_prepare(field);
 }
@@ -126,7 +133,8 @@ static enum sim_status end_change(struct sim_field *field, enum sim_status statu
     return status;
 }
 
-/* ---- painting --------------------------------------------------------------------------- */
+/* ---- painting
+ * --------------------------------------------------------------------------- */
 
 /* The rows that a shape can touch. */
 static void paint_rows(const struct sim_field *field, const struct sim_shape *shape,
@@ -152,12 +160,14 @@ struct band {
     struct sim_buffer device;
 };
 
-static enum sim_status band_new(const struct sim_field *field, const struct sim_paint *paint,
-                                int64_t rows, struct band *out)
+static enum sim_status band_new(const struct sim_field *field,
+                                const struct sim_paint *paint, int64_t rows,
+                                struct band *out)
 {
     size_t row = (size_t)field->nx * ((paint->shape ? sizeof(float) : 0) +
                                       (paint->values ? sizeof(double) : 0));
-    *out = (struct band){.rows = rows, .nx = field->nx, .device = {.device = field->device}};
+    *out = (struct band){.rows = rows, .nx = field->nx};
+    out->device.device = field->device;
     if (row == 0)
         return SIM_OK;
     if (out->rows > (int64_t)(BAND_BYTES / row))
@@ -180,8 +190,9 @@ static void band_free(struct band *band)
     sim_buffer_free(&band->device);
 }
 
-static enum sim_status send_band(const struct sim_field *field, const struct sim_paint *paint,
-                                 struct band *band, struct sim_paint_args *args)
+static enum sim_status send_band(const struct sim_field *field,
+                                 const struct sim_paint *paint, struct band *band,
+                                 struct sim_paint_args *args)
 {
     struct sim_lattice lattice = sim_field_lattice(field);
     size_t cells = (size_t)((args->j1 - args->j0) * field->nx);
@@ -237,7 +248,8 @@ enum sim_status sim_field_paint(struct sim_field *field, const struct sim_paint 
     return end_change(field, status);
 }
 
-/* ---- whole fields ----------------------------------------------------------------------- */
+/* ---- whole fields
+ * ----------------------------------------------------------------------- */
 
 static enum sim_status each(struct sim_field *field, const char *word, enum sim_each op,
                             double a, double b)
@@ -265,8 +277,8 @@ enum sim_status sim_field_shift(struct sim_field *field, double term)
 enum sim_status sim_field_clamp(struct sim_field *field, double low, double high)
 {
     if (!(low <= high))
-        return sim_fail(SIM_BAD_ARGUMENT, "clamp: the lower bound %g is above the upper, %g",
-                        low, high);
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "clamp: the lower bound %g is above the upper, %g", low, high);
     return each(field, "clamp", SIM_EACH_CLAMP, low, high);
 }
 
@@ -274,9 +286,10 @@ static enum sim_status combine(struct sim_field *field, struct sim_field *other,
                                const char *word, double factor, bool replace)
 {
     if (field->nx != other->nx || field->ny != other->ny)
-        return sim_fail(SIM_BAD_ARGUMENT, "%s: a field of %lld x %lld and one of %lld x %lld",
-                        word, (long long)field->nx, (long long)field->ny,
-                        (long long)other->nx, (long long)other->ny);
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "%s: a field of %lld x %lld and one of %lld x %lld", word,
+                        (long long)field->nx, (long long)field->ny, (long long)other->nx,
+                        (long long)other->ny);
     SIM_TRY(begin_change(field, word));
     SIM_TRY(sim_field_prepare(other));
     const struct sim_array array = array_of(field), from = array_of(other);
@@ -284,7 +297,8 @@ static enum sim_status combine(struct sim_field *field, struct sim_field *other,
                                                  other->is_double, factor, replace));
 }
 
-enum sim_status sim_field_add(struct sim_field *field, struct sim_field *other, double factor)
+enum sim_status sim_field_add(struct sim_field *field, struct sim_field *other,
+                              double factor)
 {
     return combine(field, other, "add", factor, false);
 }
@@ -294,12 +308,13 @@ enum sim_status sim_field_copy(struct sim_field *to, struct sim_field *from)
     return combine(to, from, "copy", 1, true);
 }
 
-/* ---- asking ----------------------------------------------------------------------------- */
+/* ---- asking
+ * ----------------------------------------------------------------------------- */
 
 static enum sim_status need_scratch(struct sim_field *field)
 {
-    size_t bytes = (size_t)sim_field_parts(field->nx * field->ny) *
-                   sizeof(struct sim_field_part);
+    size_t bytes =
+        (size_t)sim_field_parts(field->nx * field->ny) * sizeof(struct sim_field_part);
     if (field->scratch.bytes >= bytes)
         return SIM_OK;
     sim_buffer_free(&field->scratch);
@@ -314,9 +329,11 @@ enum sim_status sim_field_sums(struct sim_field *field, struct sim_field_sums *o
     const struct sim_array array = array_of(field);
     SIM_TRY(field->ops->reduce(field->device, &array, field->scratch.data));
     SIM_TRY(sim_buffer_read(&field->scratch,
-                            (size_t)(sim_field_parts(field->nx * field->ny) - 1) * sizeof part,
+                            (size_t)(sim_field_parts(field->nx * field->ny) - 1) *
+                                sizeof part,
                             &part, sizeof part));
-    *out = (struct sim_field_sums){part.sum, part.squares, part.min, part.max, part.count};
+    *out =
+        (struct sim_field_sums){part.sum, part.squares, part.min, part.max, part.count};
     return SIM_OK;
 }
 
@@ -380,8 +397,8 @@ enum sim_status sim_field_probe(struct sim_field *field, double x, double y, dou
     return SIM_OK;
 }
 
-/* `count` elements from the device, as double. Floats come into the second half of the room
- * of their doubles and are widened from the front, which never overtakes them. */
+/* `count` elements from the device, as double. Floats come into the second half of the
+ * room of their doubles and are widened from the front, which never overtakes them. */
 static enum sim_status read_stretch(const struct sim_field *field, int64_t element,
                                     int64_t count, double *to)
 {
@@ -404,7 +421,8 @@ enum sim_status sim_field_read_rows(struct sim_field *field, int64_t j0, int64_t
     if (field->pitch == field->nx)
         return read_stretch(field, j0 * field->nx, (j1 - j0) * field->nx, to);
     for (int64_t j = j0; j < j1; j++)
-        SIM_TRY(read_stretch(field, j * field->pitch, field->nx, to + (j - j0) * field->nx));
+        SIM_TRY(
+            read_stretch(field, j * field->pitch, field->nx, to + (j - j0) * field->nx));
     return SIM_OK;
 }
 

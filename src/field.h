@@ -5,8 +5,9 @@
  * centres; 0, 1/2 for faces between west and east neighbours; 0, 0 for nodes.
  *
  * A field owns its array, or is a view of a solver's. A solver keeps `struct sim_field`
- * members and swaps `data` as it steps; Lua holds pointers to them (sim_lua_push_field), so
- * nothing is copied. The hooks let a derived quantity be computed when it is asked for.
+ * members and swaps `data` as it steps; Lua holds pointers to them (sim_lua_push_field),
+ * so nothing is copied. The hooks let a derived quantity be computed when it is asked
+ * for.
  *
  * Everything is enqueued, except what returns a number or an array: that waits. The same
  * values give the same bits on the CPU (any number of threads) and on CUDA.
@@ -19,7 +20,7 @@
 #include "shape.h"
 #include "../kernels/field.h"
 
-#define SIM_FIELD_NAME 24
+#define SIM_FIELD_NAME      24
 #define SIM_FIELD_CELLS_MAX ((int64_t)1 << 40)
 
 struct sim_field {
@@ -30,22 +31,24 @@ struct sim_field {
     const uint8_t *mask; /* device pointer, nx*ny, packed (no pitch): cells that are not 0
                             take no part in sums and checks, and are drawn in the mask's
                             colour; NULL: all take part */
-    int64_t nx, ny, pitch;           /* pitch >= nx, in elements */
+    int64_t nx, ny, pitch; /* pitch >= nx, in elements */
     bool is_double;
     double x0, y0, dx, dy, ox, oy;
 
-    char name[SIM_FIELD_NAME];       /* for messages: "u"; "" for a field of the script's */
-    int64_t step;                    /* of the solver, for messages and pictures */
+    char name[SIM_FIELD_NAME]; /* for messages: "u"; "" for a field of the script's */
+    int64_t step;              /* of the solver, for messages and pictures */
     double time;
 
-    bool read_only;                  /* a derived quantity: cannot be painted */
-    void *solver;                    /* whose view this is; for the hooks */
-    enum sim_status (*prepare)(struct sim_field *); /* before each use: bring data, step and
-                                                       time up to date; NULL: they are */
-    void (*touched)(struct sim_field *);            /* after each change; NULL */
-    struct sim_buffer scratch;       /* partial sums; made when first needed */
+    bool read_only; /* a derived quantity: cannot be painted */
+    void *solver;   /* whose view this is; for the hooks */
+    enum sim_status (*prepare)(
+        struct sim_field *);             /* before each use: bring data, step and
+                                            time up to date; NULL: they are */
+    void (*touched)(struct sim_field *); /* after each change; NULL */
+    struct sim_buffer scratch;           /* partial sums; made when first needed */
 
-    bool ranged;     /* a picture with an automatic range fixed it: part of a solver's state, */
+    bool ranged; /* a picture with an automatic range fixed it: part of a solver's state,
+                  */
     double range[2]; /* or a run that goes on would choose another */
 };
 
@@ -58,11 +61,12 @@ struct sim_field_desc {
 
 /* A field of zeros that owns its array. SIM_BAD_ARGUMENT for sizes below 1 or too large,
  * for a spacing that is not positive; SIM_DEVICE_MEMORY. */
-enum sim_status sim_field_new(struct sim_device *device, const struct sim_field_desc *desc,
-                              struct sim_field *out);
+enum sim_status sim_field_new(struct sim_device *device,
+                              const struct sim_field_desc *desc, struct sim_field *out);
 /* A view of a solver's array, pitch = nx. Nothing is allocated. */
-enum sim_status sim_field_view(struct sim_device *device, const struct sim_field_desc *desc,
-                               void *data, struct sim_field *out);
+enum sim_status sim_field_view(struct sim_device *device,
+                               const struct sim_field_desc *desc, void *data,
+                               struct sim_field *out);
 /* Views too: frees scratch, not the data. Freeing twice is fine. */
 void sim_field_free(struct sim_field *field);
 
@@ -72,7 +76,8 @@ enum sim_status sim_field_prepare(struct sim_field *field);
 /* The lattice of its samples. */
 struct sim_lattice sim_field_lattice(const struct sim_field *field);
 
-/* ---- changing ------------------------------------------------------------------------- */
+/* ---- changing -------------------------------------------------------------------------
+ */
 
 enum sim_paint_mode { SIM_PAINT_SET, SIM_PAINT_ADD, SIM_PAINT_MAX };
 
@@ -100,12 +105,14 @@ enum sim_status sim_field_clamp(struct sim_field *field, double low, double high
 /* Copy of values, converted. Sizes must agree. */
 enum sim_status sim_field_copy(struct sim_field *to, struct sim_field *from);
 
-/* ---- asking: these wait --------------------------------------------------------------- */
+/* ---- asking: these wait ---------------------------------------------------------------
+ */
 
 struct sim_field_sums {
-    double sum, squares; /* of u and u^2, in double, by the fixed tree of kernels/field.h */
-    double min, max;     /* NaN if any value is */
-    int64_t count;       /* cells that are not masked */
+    double sum,
+        squares;     /* of u and u^2, in double, by the fixed tree of kernels/field.h */
+    double min, max; /* NaN if any value is */
+    int64_t count;   /* cells that are not masked */
 };
 enum sim_status sim_field_sums(struct sim_field *field, struct sim_field_sums *out);
 /* First cell c = j*nx + i that is not finite; INT64_MAX: none. */
@@ -113,7 +120,8 @@ enum sim_status sim_field_check(struct sim_field *field, int64_t *out);
 /* Bilinear between samples; constant beyond the outermost ones. */
 enum sim_status sim_field_probe(struct sim_field *field, double x, double y, double *out);
 enum sim_status sim_field_get(struct sim_field *field, int64_t i, int64_t j, double *out);
-/* All nx*ny values, packed, as double. write: sets them; `from` may be reused on return. */
+/* All nx*ny values, packed, as double. write: sets them; `from` may be reused on return.
+ */
 enum sim_status sim_field_read(struct sim_field *field, double *to);
 enum sim_status sim_field_write(struct sim_field *field, const double *from);
 

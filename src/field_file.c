@@ -20,10 +20,12 @@ static const char *ending(const char *path)
     return dot ? dot : "";
 }
 
-/* ---- save -------------------------------------------------------------------------------- */
+/* ---- save
+ * -------------------------------------------------------------------------------- */
 
-static enum sim_status write_npy_band(struct sim_draft *draft, const struct sim_field *field,
-                                      double *values, int64_t count)
+static enum sim_status write_npy_band(struct sim_draft *draft,
+                                      const struct sim_field *field, double *values,
+                                      int64_t count)
 {
     float *single = (float *)(void *)values; /* narrowed from the front, in place */
     if (field->is_double)
@@ -35,8 +37,9 @@ static enum sim_status write_npy_band(struct sim_draft *draft, const struct sim_
     return sim_draft_write(draft, single, (size_t)count * sizeof *single);
 }
 
-static enum sim_status write_csv_band(struct sim_draft *draft, const struct sim_field *field,
-                                      const double *values, int64_t count)
+static enum sim_status write_csv_band(struct sim_draft *draft,
+                                      const struct sim_field *field, const double *values,
+                                      int64_t count)
 {
     int digits = field->is_double ? 17 : 9;
     char *text = malloc((size_t)field->nx * DIGITS_MAX);
@@ -46,15 +49,16 @@ static enum sim_status write_csv_band(struct sim_draft *draft, const struct sim_
     for (int64_t k = 0; k < count && status == SIM_OK; k += field->nx) {
         size_t used = 0;
         for (int64_t i = 0; i < field->nx; i++)
-            used += (size_t)snprintf(text + used, DIGITS_MAX, "%.*g%c", digits, values[k + i],
-                                     i + 1 < field->nx ? ',' : '\n');
+            used += (size_t)snprintf(text + used, DIGITS_MAX, "%.*g%c", digits,
+                                     values[k + i], i + 1 < field->nx ? ',' : '\n');
         status = sim_draft_write(draft, text, used);
     }
     free(text);
     return status;
 }
 
-static enum sim_status write_bands(struct sim_draft *draft, struct sim_field *field, bool npy)
+static enum sim_status write_bands(struct sim_draft *draft, struct sim_field *field,
+                                   bool npy)
 {
     int64_t rows = BAND_CELLS / field->nx + 1;
     rows = rows < field->ny ? rows : field->ny;
@@ -74,7 +78,8 @@ static enum sim_status write_bands(struct sim_draft *draft, struct sim_field *fi
     return status;
 }
 
-static enum sim_status write_file(struct sim_draft *draft, struct sim_field *field, bool npy)
+static enum sim_status write_file(struct sim_draft *draft, struct sim_field *field,
+                                  bool npy)
 {
     char header[SIM_NPY_HEADER];
     sim_npy_header(field->ny, field->nx, field->is_double, header);
@@ -97,13 +102,14 @@ enum sim_status sim_field_save(struct sim_field *field, const char *path)
     return status;
 }
 
-/* ---- load -------------------------------------------------------------------------------- */
+/* ---- load
+ * -------------------------------------------------------------------------------- */
 
 static enum sim_status wrong_size(const char *path, const struct sim_field *field,
                                   long long columns, long long rows)
 {
-    return sim_fail(SIM_FILE, "'%s' holds %lld x %lld numbers, the field has %lld x %lld", path,
-                    columns, rows, (long long)field->nx, (long long)field->ny);
+    return sim_fail(SIM_FILE, "'%s' holds %lld x %lld numbers, the field has %lld x %lld",
+                    path, columns, rows, (long long)field->nx, (long long)field->ny);
 }
 
 static enum sim_status parse_npy(const char *path, const struct sim_field *field,
@@ -139,8 +145,9 @@ static enum sim_status parse_line(const char *path, const struct sim_field *fiel
     }
     *at = *s ? s + 1 : s;
     if (i != field->nx)
-        return sim_fail(SIM_FILE, "'%s': line %lld holds %lld numbers, the field is %lld cells "
-                                  "wide",
+        return sim_fail(SIM_FILE,
+                        "'%s': line %lld holds %lld numbers, the field is %lld cells "
+                        "wide",
                         path, (long long)j + 1, (long long)i, (long long)field->nx);
     return SIM_OK;
 }
@@ -165,13 +172,14 @@ static enum sim_status load_picture(const char *path, const struct sim_field *fi
     for (int64_t j = 0; j < field->ny; j++)
         for (int64_t i = 0; i < field->nx; i++)
             values[j * field->nx + i] =
-                sim_raster_mean(&raster, (double)i * sx, (double)j * sy, (double)(i + 1) * sx,
-                                (double)(j + 1) * sy);
+                sim_raster_mean(&raster, (double)i * sx, (double)j * sy,
+                                (double)(i + 1) * sx, (double)(j + 1) * sy);
     sim_raster_free(&raster);
     return SIM_OK;
 }
 
-static enum sim_status parse(const char *path, const struct sim_field *field, double *values)
+static enum sim_status parse(const char *path, const struct sim_field *field,
+                             double *values)
 {
     char *bytes;
     size_t size;
@@ -186,13 +194,15 @@ static enum sim_status parse(const char *path, const struct sim_field *field, do
 enum sim_status sim_field_load(struct sim_field *field, const char *path)
 {
     bool picture = !strcmp(ending(path), ".png");
-    if (!picture && strcmp(ending(path), ".npy") != 0 && strcmp(ending(path), ".csv") != 0)
-        return sim_fail(SIM_BAD_ARGUMENT, "load: '%s' must end in .npy, .csv or .png", path);
+    if (!picture && strcmp(ending(path), ".npy") != 0 &&
+        strcmp(ending(path), ".csv") != 0)
+        return sim_fail(SIM_BAD_ARGUMENT, "load: '%s' must end in .npy, .csv or .png",
+                        path);
     double *values = malloc((size_t)(field->nx * field->ny) * sizeof *values);
     if (!values)
         return sim_fail(SIM_HOST_MEMORY, "out of host memory for '%s'", path);
-    enum sim_status status = picture ? load_picture(path, field, values)
-                                     : parse(path, field, values);
+    enum sim_status status =
+        picture ? load_picture(path, field, values) : parse(path, field, values);
     if (status == SIM_OK)
         status = sim_field_write(field, values);
     free(values);

@@ -1,8 +1,8 @@
 /* field_image.c - where things go in a picture of a field, and the calls that draw them.
  *
- * With a colour bar a strip at the right is set aside for the bar, its numbers and its label,
- * wide enough for the numbers; the field takes the largest rectangle of its own shape in the
- * middle of the rest. */
+ * With a colour bar a strip at the right is set aside for the bar, its numbers and its
+ * label, wide enough for the numbers; the field takes the largest rectangle of its own
+ * shape in the middle of the rest. */
 #include "field_image.h"
 
 #include <math.h>
@@ -31,13 +31,15 @@ static enum sim_status fill_rectangle(struct sim_image *image, const double colo
     return sim_field_ops(device->kind, false)->blit(device, &args);
 }
 
-/* ---- range ------------------------------------------------------------------------------- */
+/* ---- range
+ * ------------------------------------------------------------------------------- */
 
 static enum sim_status not_finite(struct sim_field *field)
 {
     int64_t c;
     SIM_TRY(sim_field_check(field, &c));
-    return sim_fail(SIM_DIVERGED, "%s%s is not finite at cell (%lld, %lld), step %lld (t = %g)",
+    return sim_fail(SIM_DIVERGED,
+                    "%s%s is not finite at cell (%lld, %lld), step %lld (t = %g)",
                     *field->name ? "field " : "the field", field->name,
                     (long long)(c % field->nx) + 1, (long long)(c / field->nx) + 1,
                     (long long)field->step, field->time);
@@ -77,12 +79,14 @@ static enum sim_status choose_range(struct sim_field *field,
         memcpy(range, field->range, sizeof field->range);
     }
     if (!(range[0] < range[1]) || !isfinite(range[1] - range[0]))
-        return sim_fail(SIM_BAD_ARGUMENT, "image: the range { %g, %g } must go from low to high",
-                        range[0], range[1]);
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "image: the range { %g, %g } must go from low to high", range[0],
+                        range[1]);
     return SIM_OK;
 }
 
-/* ---- the bar's numbers ------------------------------------------------------------------- */
+/* ---- the bar's numbers
+ * ------------------------------------------------------------------- */
 
 struct ticks {
     int count;
@@ -112,14 +116,15 @@ static void find_ticks(const double range[2], int wanted, struct ticks *t)
     }
 }
 
-/* ---- layout ------------------------------------------------------------------------------ */
+/* ---- layout
+ * ------------------------------------------------------------------------------ */
 
 struct layout {
-    int width, height;             /* of the picture */
+    int width, height; /* of the picture */
     int x, y, panel_width, panel_height;
-    double em;                     /* size of letters, pixels */
+    double em; /* size of letters, pixels */
     int strip, bar_x, bar_y, bar_width, bar_height, dash;
-    double x0, y0, x1, y1;         /* the part shown, in cell coordinates */
+    double x0, y0, x1, y1; /* the part shown, in cell coordinates */
 };
 
 static void shown_part(const struct sim_field *field, const struct sim_field_picture *p,
@@ -141,8 +146,8 @@ static double letter_size(const struct sim_field_picture *p, double height)
     return fmax(SMALLEST_TEXT, p->bar_size * height / REFERENCE_ROWS);
 }
 
-/* The strip at the right: 0.9 em to the bar, the bar, its dashes, the numbers, a margin; the
- * label stands over the bar and must fit as well. */
+/* The strip at the right: 0.9 em to the bar, the bar, its dashes, the numbers, a margin;
+ * the label stands over the bar and must fit as well. */
 static void lay_strip(const struct sim_field_picture *p, const struct ticks *ticks,
                       double height, struct layout *l)
 {
@@ -160,8 +165,9 @@ static void lay_strip(const struct sim_field_picture *p, const struct ticks *tic
 static enum sim_status whole_pixels(double width, double height, int *w, int *h)
 {
     if (!(width < SIM_IMAGE_MAX + 1.0) || !(height < SIM_IMAGE_MAX + 1.0))
-        return sim_fail(SIM_BAD_ARGUMENT, "image: a picture of %.0f x %.0f pixels is larger than "
-                                          "%d: give a smaller scale, or a size",
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "image: a picture of %.0f x %.0f pixels is larger than "
+                        "%d: give a smaller scale, or a size",
                         width, height, SIM_IMAGE_MAX);
     *w = (int)fmax(1, floor(width + 0.5));
     *h = (int)fmax(1, floor(height + 0.5));
@@ -197,8 +203,9 @@ static enum sim_status fit_into_size(const struct sim_field *field,
     lay_strip(p, ticks, l->height, l);
     int room = l->width - l->strip;
     if (room < 1)
-        return sim_fail(SIM_BAD_ARGUMENT, "image: %d pixels leave no room beside the colour bar, "
-                                          "which takes %d",
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "image: %d pixels leave no room beside the colour bar, "
+                        "which takes %d",
                         l->width, l->strip);
     double scale = fmin(room / nx, l->height / ny);
     SIM_TRY(whole_pixels(nx * scale, ny * scale, &l->panel_width, &l->panel_height));
@@ -208,8 +215,8 @@ static enum sim_status fit_into_size(const struct sim_field *field,
 }
 
 static enum sim_status lay_out(const struct sim_field *field,
-                               const struct sim_field_picture *p, const struct ticks *ticks,
-                               struct layout *l)
+                               const struct sim_field_picture *p,
+                               const struct ticks *ticks, struct layout *l)
 {
     *l = (struct layout){0};
     shown_part(field, p, l);
@@ -222,22 +229,25 @@ static enum sim_status lay_out(const struct sim_field *field,
     return SIM_OK;
 }
 
-/* ---- drawing ----------------------------------------------------------------------------- */
+/* ---- drawing
+ * ----------------------------------------------------------------------------- */
 
 static void set_contours(const struct sim_field_picture *p, const double range[2],
                          double height, struct sim_picture_args *args)
 {
     args->contour_count = p->levels ? p->levels : p->contour_count;
     for (int k = 0; k < args->contour_count; k++)
-        args->contour[k] = p->levels
-                               ? range[0] + (k + 1) * (range[1] - range[0]) / (p->levels + 1)
-                               : p->contour[k];
+        args->contour[k] =
+            p->levels ? range[0] + (k + 1) * (range[1] - range[0]) / (p->levels + 1)
+                      : p->contour[k];
     for (int c = 0; c < 3; c++)
         args->contour_color[c] = (float)p->contour_color[c];
-    args->contour_half = (float)(0.5 * fmax(1, p->contour_width * height / REFERENCE_ROWS));
+    args->contour_half =
+        (float)(0.5 * fmax(1, p->contour_width * height / REFERENCE_ROWS));
 }
 
-static enum sim_status draw_panel(struct sim_field *field, const struct sim_field_picture *p,
+static enum sim_status draw_panel(struct sim_field *field,
+                                  const struct sim_field_picture *p,
                                   const struct layout *l, const double range[2],
                                   struct sim_image *image)
 {
@@ -269,8 +279,9 @@ static enum sim_status draw_panel(struct sim_field *field, const struct sim_fiel
     return field->ops->picture(field->device, &array, &args);
 }
 
-static enum sim_status draw_numbers(const struct sim_field_picture *p, const struct layout *l,
-                                    const struct ticks *ticks, const struct sim_bar_args *bar,
+static enum sim_status draw_numbers(const struct sim_field_picture *p,
+                                    const struct layout *l, const struct ticks *ticks,
+                                    const struct sim_bar_args *bar,
                                     struct sim_image *image)
 {
     struct sim_text text = {.size = l->em, .x = l->bar_x + l->bar_width + 0.65 * l->em};
@@ -288,9 +299,10 @@ static enum sim_status draw_numbers(const struct sim_field_picture *p, const str
     return sim_image_text(image, &text);
 }
 
-static enum sim_status draw_bar(struct sim_field *field, const struct sim_field_picture *p,
-                                const struct layout *l, const double range[2],
-                                const struct ticks *ticks, struct sim_image *image)
+static enum sim_status draw_bar(struct sim_field *field,
+                                const struct sim_field_picture *p, const struct layout *l,
+                                const double range[2], const struct ticks *ticks,
+                                struct sim_image *image)
 {
     struct sim_bar_args args = {
         .pixels = image->pixels.data,
@@ -328,8 +340,8 @@ static enum sim_status add_check(struct sim_field *field, struct sim_image *imag
                                       .nx = field->nx,
                                       .step = field->step,
                                       .time = field->time};
-    snprintf(check->name, sizeof check->name, "%s%s", *field->name ? "field " : "the field",
-             field->name);
+    snprintf(check->name, sizeof check->name, "%s%s",
+             *field->name ? "field " : "the field", field->name);
     return field->ops->check(field->device, &array, found);
 }
 
@@ -345,8 +357,8 @@ static enum sim_status draw(struct sim_field *field, const struct sim_field_pict
     return add_check(field, image);
 }
 
-enum sim_status sim_field_image(struct sim_field *field, const struct sim_field_picture *p,
-                                struct sim_image *out)
+enum sim_status sim_field_image(struct sim_field *field,
+                                const struct sim_field_picture *p, struct sim_image *out)
 {
     double range[2];
     struct ticks ticks = {0};
@@ -370,7 +382,8 @@ enum sim_status sim_field_image(struct sim_field *field, const struct sim_field_
     return status;
 }
 
-/* ---- side by side ------------------------------------------------------------------------ */
+/* ---- side by side
+ * ------------------------------------------------------------------------ */
 
 static enum sim_status place(const struct sim_image *from, int x, struct sim_image *to)
 {
@@ -389,7 +402,8 @@ static enum sim_status place(const struct sim_image *from, int x, struct sim_ima
 }
 
 static enum sim_status take_check(const struct sim_image *from, size_t offset,
-                                  const struct sim_image_check *check, struct sim_image *to)
+                                  const struct sim_image_check *check,
+                                  struct sim_image *to)
 {
     if (to->check_count == SIM_IMAGE_CHECKS)
         return sim_fail(SIM_BAD_ARGUMENT, "beside: more than %d fields in one picture",
@@ -406,11 +420,13 @@ static enum sim_status take_checks(const struct sim_image *from, struct sim_imag
     struct sim_image_check body = {SIM_CHECK_COINCIDENT, "", 0, from->step, from->time};
     const size_t found = offsetof(struct sim_image_tail, found);
     for (int k = 0; k < from->check_count; k++)
-        SIM_TRY(take_check(from, found + (size_t)k * sizeof(int64_t), &from->checks[k], to));
+        SIM_TRY(
+            take_check(from, found + (size_t)k * sizeof(int64_t), &from->checks[k], to));
     if (!from->has_bodies)
         return SIM_OK;
     memcpy(body.name, from->subject, sizeof body.name);
-    SIM_TRY(take_check(from, offsetof(struct sim_image_tail, check.coincident), &body, to));
+    SIM_TRY(
+        take_check(from, offsetof(struct sim_image_tail, check.coincident), &body, to));
     body.kind = SIM_CHECK_BODY;
     return take_check(from, offsetof(struct sim_image_tail, check.bad), &body, to);
 }
@@ -426,16 +442,19 @@ static enum sim_status join(const struct sim_image *a, const struct sim_image *b
 }
 
 enum sim_status sim_image_beside(const struct sim_image *a, const struct sim_image *b,
-                                 int gap, const double background[3], struct sim_image *out)
+                                 int gap, const double background[3],
+                                 struct sim_image *out)
 {
     int height = a->height > b->height ? a->height : b->height;
     int64_t width = (int64_t)a->width + gap + b->width;
     *out = (struct sim_image){0};
     if (width > SIM_IMAGE_MAX)
-        return sim_fail(SIM_BAD_ARGUMENT, "beside: %lld pixels side by side are more than %d",
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "beside: %lld pixels side by side are more than %d",
                         (long long)width, SIM_IMAGE_MAX);
     SIM_TRY(sim_image_new(a->pixels.device, (int)width, height, out));
-    out->units_per_pixel = a->units_per_pixel == b->units_per_pixel ? a->units_per_pixel : 0;
+    out->units_per_pixel =
+        a->units_per_pixel == b->units_per_pixel ? a->units_per_pixel : 0;
     out->step = a->step;
     out->time = a->time;
     memcpy(out->subject, a->subject, sizeof out->subject);

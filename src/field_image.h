@@ -1,9 +1,9 @@
-/* field_image.h - fields as pictures: a colour map, contours, a colour bar, and pictures side
- * by side. All of it on the device; nothing is sent up or waited for between frames.
+/* field_image.h - fields as pictures: a colour map, contours, a colour bar, and pictures
+ * side by side. All of it on the device; nothing is sent up or waited for between frames.
  *
- * An automatic range is that of the field's values at its first picture (for a diverging map
- * from -a to a), kept in the field, so that a film does not flicker; that first picture
- * waits for the device. */
+ * An automatic range is that of the field's values at its first picture (for a diverging
+ * map from -a to a), kept in the field, so that a film does not flicker; that first
+ * picture waits for the device. */
 #ifndef SIM_FIELD_IMAGE_H
 #define SIM_FIELD_IMAGE_H
 
@@ -33,7 +33,8 @@ struct sim_field_picture {
 };
 
 /* Make a picture of the field as it is now. SIM_BAD_ARGUMENT: sizes, a range that is not
- * one; SIM_DIVERGED: an automatic range of values that are not finite; SIM_DEVICE_MEMORY. */
+ * one; SIM_DIVERGED: an automatic range of values that are not finite; SIM_DEVICE_MEMORY.
+ */
 enum sim_status sim_field_image(struct sim_field *field,
                                 const struct sim_field_picture *picture,
                                 struct sim_image *out);
@@ -41,6 +42,7 @@ enum sim_status sim_field_image(struct sim_field *field,
 /* A picture with a at the left, b at the right, `gap` pixels between; the smaller one is
  * centred. The looks for NaN of both go along. SIM_BAD_ARGUMENT: too large, too many. */
 enum sim_status sim_image_beside(const struct sim_image *a, const struct sim_image *b,
-                                 int gap, const double background[3], struct sim_image *out);
+                                 int gap, const double background[3],
+                                 struct sim_image *out);
 
 #endif

@@ -218,11 +218,86 @@ enum sim_status sim_file_replace(const char *path, const void *bytes, size_t siz
     return status;
 }
 
-void sim_hash_text(const void *bytes, size_t size, char out[SIM_HASH_TEXT])
+static enum sim_status put_at(int fd, const char *path, uint64_t offset, const char *bytes,
+                              size_t size)
 {
-    XXH128_hash_t hash = XXH3_128bits(bytes, size);
+    if (ftruncate(fd, (off_t)offset) != 0 || lseek(fd, (off_t)offset, SEEK_SET) < 0)
+        return fail(path, errno);
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            int cause = written < 0 ? errno : ENOSPC;
+            if (ftruncate(fd, (off_t)offset) != 0) /* half a row is worse than none */
+                cause = errno;
+            return fail(path, cause);
+        }
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return SIM_OK;
+}
+
+enum sim_status sim_file_put(const char *path, uint64_t offset, const void *bytes,
+                             size_t size)
+{
+    SIM_TRY(sim_file_check(path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fail(path, errno);
+    enum sim_status status = put_at(fd, path, offset, bytes, size);
+    if (close(fd) != 0 && status == SIM_OK && errno != EINTR)
+        status = fail(path, errno);
+    return status;
+}
+
+enum sim_status sim_file_sync(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(path, errno);
+    int cause = flush(fd) != 0 ? errno : 0;
+    close(fd);
+    return cause ? fail(path, cause) : SIM_OK;
+}
+
+static void hash_text(XXH128_hash_t hash, char out[SIM_HASH_TEXT])
+{
     snprintf(out, SIM_HASH_TEXT, "xxh128:%016" PRIx64 "%016" PRIx64,
              (uint64_t)hash.high64, (uint64_t)hash.low64);
+}
+
+void sim_hash_text(const void *bytes, size_t size, char out[SIM_HASH_TEXT])
+{
+    hash_text(XXH3_128bits(bytes, size), out);
+}
+
+enum sim_status sim_hash_file(const char *path, char out[SIM_HASH_TEXT], uint64_t *bytes)
+{
+    enum { STRETCH = 1 << 18 };
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return sim_fail(SIM_FILE, "cannot open '%s': %s", path, strerror(errno));
+    char *stretch = malloc(STRETCH);
+    XXH3_state_t *state = XXH3_createState();
+    enum sim_status status =
+        stretch && state ? SIM_OK : sim_fail(SIM_HOST_MEMORY, "out of host memory: a hash");
+    if (status == SIM_OK)
+        XXH3_128bits_reset(state);
+    size_t got = 1;
+    for (*bytes = 0; status == SIM_OK && got > 0; *bytes += got) {
+        got = fread(stretch, 1, STRETCH, file);
+        XXH3_128bits_update(state, stretch, got);
+    }
+    if (status == SIM_OK && ferror(file))
+        status = sim_fail(SIM_FILE, "cannot read '%s': %s", path, strerror(errno));
+    if (status == SIM_OK)
+        hash_text(XXH3_128bits_digest(state), out);
+    XXH3_freeState(state);
+    free(stretch);
+    fclose(file);
+    return status;
 }
 
 /* ---- reading

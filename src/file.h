@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "status.h"
 
@@ -41,6 +42,15 @@ enum sim_status sim_file_replace(const char *path, const void *bytes, size_t siz
 /* All of a file, with a zero behind it; *bytes is the caller's to free. SIM_FILE with the
  * path and the cause, for a folder too. */
 enum sim_status sim_file_read(const char *path, char **bytes, size_t *size);
+
+/* Make the file end behind `bytes`, which stand at `offset`; it is created if need be.
+ * For tables that grow by whole rows. sync: flush it to disk. SIM_FILE. */
+enum sim_status sim_file_put(const char *path, uint64_t offset, const void *bytes,
+                             size_t size);
+enum sim_status sim_file_sync(const char *path);
+
+/* The hash of a file's bytes, and how many they are. SIM_FILE. */
+enum sim_status sim_hash_file(const char *path, char out[SIM_HASH_TEXT], uint64_t *bytes);
 
 /* "xxh128:<hex>" of some bytes (XXH3, 128 bits; `xxhsum -H2` prints the same digits). */
 void sim_hash_text(const void *bytes, size_t size, char out[SIM_HASH_TEXT]);

@@ -10,6 +10,20 @@
  * that of the spheres. Every force is softened as it will be in the simulation: give
  * sim.galaxy and sim.bodies the same softening.
  *
+ * What wears such a galaxy down is the pull of single bodies: heavy halo bodies crossing
+ * the bulge and the disc heat them. So the halo's bodies are lighter inside (a body at
+ * the radius that holds the share M of the halo has a mass ~ sqrt(M); Sigurdsson,
+ * Hernquist and Quinlan, ApJ 446, 75, 1995, weigh bodies by radius too), and radii are
+ * spread evenly, so that the parts start without the shot noise of independent radii.
+ *
+ * Measured with the defaults, 16,384 bodies, softening 0.1, dt 0.1, over five rotations
+ * (24 units of time each) at the disc's half-mass radius, three seeds: half-mass radii
+ * stay within 3 % (disc), 4.4 % (bulge) and 4 % (halo) of those at the start, of which 1
+ * to 2 % are the scatter of so many bodies; -2K/W is 0.969 to 0.986 (below 1, as softened
+ * forces are weaker than W says); the disc's median height grows by a fifth. What did
+ * worse: a bulge that ends at ten of its scales (half-mass radius +7 %), a disc of a
+ * quarter of the mass, halo bodies of equal mass.
+ *
  * Not here: a bar, a gas disc, rotation of the halo. A heavy disc (share beyond a third,
  * or Q below 1) makes a bar and spirals by itself, as it should. */
 #include "galaxy.h"
@@ -18,6 +32,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "../kernels/philox.h"
 #include "disc.h"
 #include "spherical.h"
 
@@ -27,9 +42,9 @@ static const char *const part_name[SIM_GALAXY_PARTS] = {"disc", "bulge", "halo"}
  * parts there are. */
 #define PURPOSES 16
 
-/* Where the bulge ends, in its own scales; beyond, Hernquist's profile would hold a sixth
- * of its mass, too thinly to mean much and far enough to unsettle its mass centre. */
-#define BULGE_CUT 10
+/* Where the bulge ends, in its own scales. Hernquist's profile would hold half its mass
+ * beyond 2.4 scales, too thinly to keep its half-mass radius from scattering. */
+#define BULGE_CUT 2.5
 
 struct solution {
     struct sim_potential all, spheres; /* with and without the disc */
@@ -84,13 +99,13 @@ static enum sim_status solve(const struct sim_galaxy_desc *d, const double mass[
                              struct solution *s)
 {
     double Rd = d->scale;
-    struct sim_disc disc = {d->G,          mass[SIM_GALAXY_DISC],
-                            Rd,            d->thickness * Rd,
-                            d->softening,  d->toomre};
+    struct sim_disc disc = {
+        d->G, mass[SIM_GALAXY_DISC], Rd, d->thickness * Rd, d->softening, d->toomre};
     struct sim_hernquist sphere[SIM_GALAXY_PARTS] = {
         [SIM_GALAXY_BULGE] = {mass[SIM_GALAXY_BULGE], d->bulge_scale * Rd,
                               BULGE_CUT * d->bulge_scale * Rd},
-        [SIM_GALAXY_HALO] = {mass[SIM_GALAXY_HALO], d->halo_scale * Rd, d->halo_cut * Rd}};
+        [SIM_GALAXY_HALO] = {mass[SIM_GALAXY_HALO], d->halo_scale * Rd,
+                             d->halo_cut * Rd}};
     double inner = 1e-3 * fmin(Rd, fmin(d->bulge_scale, d->halo_scale) * Rd);
     double outer = 5 * fmax(d->halo_cut, 20) * Rd;
     sim_potential_start(&s->all, d->G, d->softening, inner, outer);
@@ -108,19 +123,43 @@ static enum sim_status solve(const struct sim_galaxy_desc *d, const double mass[
     return SIM_OK;
 }
 
-static void draw_part(const struct sim_galaxy_desc *d, const struct solution *s, int part,
-                      int64_t count, struct sim_body *bodies)
+static void draw_disc(const struct sim_disc_curve *curve, uint64_t seed, int64_t count,
+                      struct sim_body *bodies)
 {
-    uint64_t seed = (uint64_t)d->placement.seed;
-    uint32_t purpose = (uint32_t)(part * PURPOSES);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++) {
         struct sim_body *b = &bodies[i];
-        if (part == SIM_GALAXY_DISC)
-            sim_disc_draw(&s->curve, seed, (uint64_t)i, purpose, b->position, b->velocity);
-        else
-            sim_isotropic_draw(&s->iso[part], seed, (uint64_t)i, purpose, b->position,
-                               b->velocity);
+        sim_disc_draw(curve, seed, (uint64_t)i, 0, b->position, b->velocity);
+        b->mass = 1;
+    }
+}
+
+/* Radii are spread evenly in the mass M inside them, or, for the halo, in sqrt(M): then
+ * with u = sqrt(M) a body's mass goes as dM/du = 2u, lighter towards the centre. */
+static void draw_sphere(const struct solution *s, enum sim_galaxy_part part,
+                        uint64_t seed, int64_t count, struct sim_body *bodies)
+{
+    uint32_t purpose = (uint32_t)part * PURPOSES;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < count; i++) {
+        struct sim_body *b = &bodies[i];
+        double u = sim_random_even(seed, (uint64_t)i, purpose);
+        double share = part == SIM_GALAXY_HALO ? u * u : u;
+        sim_isotropic_draw(&s->iso[part], share, seed, (uint64_t)i, purpose + 1,
+                           b->position, b->velocity);
+        b->mass = part == SIM_GALAXY_HALO ? u : 1;
+    }
+}
+
+/* Scale the bodies' masses to a sum, and put them into a group. */
+static void finish_part(struct sim_body *bodies, int64_t count, double mass, int group)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += bodies[i].mass;
+    for (int64_t i = 0; i < count; i++) {
+        bodies[i].mass *= mass / sum;
+        bodies[i].group = group;
     }
 }
 
@@ -128,17 +167,18 @@ static enum sim_status fill(const struct sim_galaxy_desc *d, const struct soluti
                             const double mass[], struct sim_model *out)
 {
     int64_t counts[SIM_GALAXY_PARTS], first = 0;
+    uint64_t seed = (uint64_t)d->placement.seed;
     sim_galaxy_counts(d, counts);
     for (int p = 0; p < SIM_GALAXY_PARTS; p++) {
         int group;
         if (counts[p] == 0)
             continue;
         SIM_TRY(sim_model_part(out, d->placement.name, part_name[p], &group));
-        draw_part(d, s, p, counts[p], out->bodies + first);
-        for (int64_t i = first; i < first + counts[p]; i++) {
-            out->bodies[i].mass = mass[p] / (double)counts[p];
-            out->bodies[i].group = group;
-        }
+        if (p == SIM_GALAXY_DISC)
+            draw_disc(&s->curve, seed, counts[p], out->bodies + first);
+        else
+            draw_sphere(s, (enum sim_galaxy_part)p, seed, counts[p], out->bodies + first);
+        finish_part(out->bodies + first, counts[p], mass[p], group);
         first += counts[p];
     }
     sim_model_settle(out, &d->placement);

@@ -11,14 +11,33 @@ struct box {
 };
 
 static const char *const coupling_words[] = {"gravity", "charge", NULL};
-static const char *const precision_words[] = {"single", "double", NULL};
+static const char *const precision_words[] = {"single", "mixed", "double", NULL};
+static const char *const scheme_words[] = {"leapfrog", "dkd", "yoshida4", "hermite4", NULL};
+
+static const char *const pairs_words[] = {"auto", "symmetric", "plain", "resident", NULL};
 
 struct desc {
     struct sim_bodies_desc bodies;
     int64_t precision;
+    struct {
+        double eta;
+    } adaptive;
+    bool is_adaptive;
 };
 
 #define AT(member) offsetof(struct desc, member)
+
+static const struct lua_param adaptive_params[] = {
+    {.name = "eta", .kind = LUA_PARAM_NUMBER, .number = 0.01, .min_open = true, .max = 1,
+     .offset = 0, .help = "accuracy: steps grow as its square root"},
+};
+
+static const struct lua_param_set adaptive_set = {
+    .name = "sim.bodies: adaptive",
+    .summary = "a shared step as long as the bodies' accelerations and jerks allow",
+    .params = adaptive_params,
+    .count = 1,
+};
 
 static const struct lua_param bodies_params[] = {
     {.name = "softening", .kind = LUA_PARAM_NUMBER, .unit = "length", .number = 0,
@@ -26,30 +45,51 @@ static const struct lua_param bodies_params[] = {
      .help = "Plummer softening eps: forces go as r / (r^2 + eps^2)^(3/2)"},
     {.name = "dt", .kind = LUA_PARAM_NUMBER, .unit = "time", .required = true,
      .offset = AT(bodies.dt),
-     .help = "the time step; negative runs backward"},
+     .help = "the time step (adaptive: the longest); negative runs backward"},
+    {.name = "integrator", .kind = LUA_PARAM_CHOICE, .words = scheme_words,
+     .offset = AT(bodies.scheme),
+     .help = "leapfrog: kick-drift-kick; dkd: drift-kick-drift; yoshida4, hermite4: of "
+             "fourth order; hermite4 is for few bodies and needs double precision"},
+    {.name = "corrections", .kind = LUA_PARAM_INTEGER, .number = 1, .min = 1, .max = 10,
+     .offset = AT(bodies.corrections),
+     .help = "hermite4: evaluations a step; 1: PEC, 3: P(EC)^3"},
+    {.name = "adaptive", .kind = LUA_PARAM_TABLE, .set = &adaptive_set,
+     .offset = AT(adaptive), .present = AT(is_adaptive),
+     .help = "hermite4: steps of the length that Aarseth's criterion gives"},
+    {.name = "reversible", .kind = LUA_PARAM_BOOLEAN, .offset = AT(bodies.reversible),
+     .help = "positions and velocities as whole numbers, so that stepping back undoes "
+             "every bit; mixed or double precision"},
     {.name = "G", .kind = LUA_PARAM_NUMBER, .number = 1, .min_open = true,
      .offset = AT(bodies.G), .help = "the gravitational constant"},
     {.name = "coupling", .kind = LUA_PARAM_CHOICE, .words = coupling_words,
      .offset = AT(bodies.coupling),
      .help = "gravity: masses attract; charge: like masses repel, with inertia 1"},
     {.name = "precision", .kind = LUA_PARAM_CHOICE, .words = precision_words,
-     .offset = AT(precision), .help = "of positions, velocities and forces"},
+     .offset = AT(precision),
+     .help = "of positions, velocities and forces; mixed: double, but the force of a pair "
+             "in single, from differences taken in double (CUDA; the CPU: double)"},
     {.name = "time", .kind = LUA_PARAM_NUMBER, .unit = "time", .offset = AT(bodies.time),
      .help = "the time before the first step"},
     {.name = "tile", .kind = LUA_PARAM_INTEGER, .max = 4096, .offset = AT(bodies.tile),
-     .help = "CUDA: bodies in a shared-memory tile; 0: the measured best"},
+     .help = "CUDA: bodies in a shared-memory tile (symmetric: threads a block); 0: the "
+             "measured best"},
     {.name = "unroll", .kind = LUA_PARAM_INTEGER, .max = 64, .offset = AT(bodies.unroll),
      .help = "CUDA: unrolling of the tile loop; 0: the measured best"},
     {.name = "per_thread", .kind = LUA_PARAM_INTEGER, .max = 64,
      .offset = AT(bodies.per_thread),
-     .help = "CUDA: target bodies a thread; 0: the measured best"},
+     .help = "CUDA: bodies a thread; 0: the measured best"},
     {.name = "split", .kind = LUA_PARAM_INTEGER, .max = 1024, .offset = AT(bodies.split),
-     .help = "CUDA: parts of the source loop; 0: the measured best"},
+     .help = "CUDA: parts of the source loop (symmetric: rounds a block); 0: the measured "
+             "best"},
+    {.name = "pairs", .kind = LUA_PARAM_CHOICE, .words = pairs_words,
+     .offset = AT(bodies.pairs),
+     .help = "symmetric: each pair computed once for both (CUDA, softened); plain: each "
+             "body meets all; resident: plain, many steps a launch (CUDA, small systems)"},
 };
 
 const struct lua_param_set sim_bodies_set = {
     .name = "sim.bodies",
-    .summary = "an N-body system with all-pairs forces, stepped by kick-drift-kick leapfrog",
+    .summary = "an N-body system with all-pairs forces",
     .example = "local stars = sim.bodies { softening = 0.05, dt = 0.002 }",
     .params = bodies_params,
     .count = sizeof bodies_params / sizeof *bodies_params,
@@ -62,7 +102,9 @@ static int bodies_new(lua_State *L)
     sim_lua_read(L, 1, &sim_bodies_set, &desc);
     if (desc.bodies.dt == 0)
         return sim_lua_error(L, "sim.bodies: dt must not be 0");
-    desc.bodies.is_double = desc.precision == 1;
+    desc.bodies.is_double = desc.precision >= 1;
+    desc.bodies.mixed = desc.precision == 1;
+    desc.bodies.eta = desc.is_adaptive ? desc.adaptive.eta : 0;
     struct box *box = sim_lua_box(L, sizeof *box, CLASS, 0);
     sim_lua_try(L, sim_bodies_new(sim_lua_host(L)->device, &desc.bodies, &box->bodies));
     box->open = true;
@@ -113,15 +155,25 @@ static int bodies_add(lua_State *L)
     return 1;
 }
 
-/* stars:step(count = 1): enqueues, waits for nothing. */
+/* stars:step(count = 1): enqueues, waits for nothing; a negative count steps back. */
 static int bodies_step(lua_State *L)
 {
     sim_lua_enter(L);
     struct sim_bodies *b = sim_lua_check_bodies(L, 1, "step");
     int64_t count = 1;
     if (!lua_isnoneornil(L, 2))
-        count = sim_lua_integer(L, 2, "step: the number of steps", 0, (int64_t)1 << 53);
+        count = sim_lua_integer(L, 2, "step: the number of steps", -((int64_t)1 << 53),
+                                (int64_t)1 << 53);
     sim_lua_try(L, sim_bodies_step(b, count));
+    return 0;
+}
+
+/* stars:advance(t): the bodies as they are at time t. */
+static int bodies_advance(lua_State *L)
+{
+    sim_lua_enter(L);
+    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "advance");
+    sim_lua_try(L, sim_bodies_advance(b, sim_lua_number(L, 2, "advance: the time")));
     return 0;
 }
 
@@ -373,6 +425,7 @@ void sim_lua_open_bodies(lua_State *L)
     static const luaL_Reg methods[] = {
         {"add", bodies_add},
         {"step", bodies_step},
+        {"advance", bodies_advance},
         {"energy", bodies_energy},
         {"momentum", bodies_momentum},
         {"angular_momentum", bodies_angular_momentum},

@@ -22,13 +22,24 @@ struct desc {
 static const double zero[2] = {0, 0};
 
 static const struct lua_param contours_params[] = {
-    {.name = "levels", .kind = LUA_PARAM_VALUE, .required = true,
+    {.name = "levels",
+     .kind = LUA_PARAM_VALUE,
+     .required = true,
      .present = AT(contours.has_levels) - AT(contours),
-     .help = "how many, evenly within the range, or their values, { 0.1, 0.5 }; at most 64"},
-    {.name = "color", .kind = LUA_PARAM_COLOR, .string = "#f4f4f6",
-     .offset = AT(contours.color) - AT(contours), .help = "of the lines"},
-    {.name = "width", .kind = LUA_PARAM_NUMBER, .unit = "pixels", .number = 1.2, .max = 100,
-     .min_open = true, .offset = AT(contours.width) - AT(contours),
+     .help =
+         "how many, evenly within the range, or their values, { 0.1, 0.5 }; at most 64"},
+    {.name = "color",
+     .kind = LUA_PARAM_COLOR,
+     .string = "#f4f4f6",
+     .offset = AT(contours.color) - AT(contours),
+     .help = "of the lines"},
+    {.name = "width",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "pixels",
+     .number = 1.2,
+     .max = 100,
+     .min_open = true,
+     .offset = AT(contours.width) - AT(contours),
      .help = "of the lines, in a picture of 720 rows; it grows with the picture"},
 };
 
@@ -47,15 +58,29 @@ struct bar_desc {
 };
 
 static const struct lua_param bar_params[] = {
-    {.name = "label", .kind = LUA_PARAM_STRING, .offset = offsetof(struct bar_desc, label),
+    {.name = "label",
+     .kind = LUA_PARAM_STRING,
+     .offset = offsetof(struct bar_desc, label),
      .help = "written over the bar"},
-    {.name = "ticks", .kind = LUA_PARAM_INTEGER, .number = 5, .min = 1, .max = 20,
+    {.name = "ticks",
+     .kind = LUA_PARAM_INTEGER,
+     .number = 5,
+     .min = 1,
+     .max = 20,
      .offset = offsetof(struct bar_desc, ticks),
      .help = "about so many round numbers stand beside the bar"},
-    {.name = "color", .kind = LUA_PARAM_COLOR, .string = "#ebebf2",
-     .offset = offsetof(struct bar_desc, color), .help = "of the letters and the rim"},
-    {.name = "size", .kind = LUA_PARAM_NUMBER, .unit = "pixels", .number = 20, .max = 720,
-     .min_open = true, .offset = offsetof(struct bar_desc, size),
+    {.name = "color",
+     .kind = LUA_PARAM_COLOR,
+     .string = "#ebebf2",
+     .offset = offsetof(struct bar_desc, color),
+     .help = "of the letters and the rim"},
+    {.name = "size",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "pixels",
+     .number = 20,
+     .max = 720,
+     .min_open = true,
+     .offset = offsetof(struct bar_desc, size),
      .help = "of the letters, in a picture of 720 rows; it grows with the picture"},
 };
 
@@ -68,46 +93,90 @@ const struct lua_param_set sim_field_colorbar_set = {
 };
 
 static const struct lua_param image_params[] = {
-    {.name = "size", .kind = LUA_PARAM_VECTOR, .count = 2, .min = 1, .max = SIM_IMAGE_MAX,
-     .vector = zero, .unit = "pixels", .offset = AT(size), .present = AT(has_size),
+    {.name = "size",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 2,
+     .min = 1,
+     .max = SIM_IMAGE_MAX,
+     .vector = zero,
+     .unit = "pixels",
+     .offset = AT(size),
+     .present = AT(has_size),
      .help = "width and height of the picture; the field keeps its shape in it. If not "
              "given, by scale"},
-    {.name = "scale", .kind = LUA_PARAM_INTEGER, .max = 1024, .offset = AT(scale),
-     .unit = "pixels", .help = "of a cell's width; 0: so that about 1280 x 720 are filled"},
-    {.name = "from", .kind = LUA_PARAM_VECTOR, .count = 2, .unit = "length", .vector = zero,
-     .offset = AT(picture.from), .present = AT(has_from),
+    {.name = "scale",
+     .kind = LUA_PARAM_INTEGER,
+     .max = 1024,
+     .offset = AT(scale),
+     .unit = "pixels",
+     .help = "of a cell's width; 0: so that about 1280 x 720 are filled"},
+    {.name = "from",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 2,
+     .unit = "length",
+     .vector = zero,
+     .offset = AT(picture.from),
+     .present = AT(has_from),
      .help = "lower left corner of what is shown; all when absent"},
-    {.name = "to", .kind = LUA_PARAM_VECTOR, .count = 2, .unit = "length", .vector = zero,
-     .offset = AT(picture.to), .present = AT(has_to),
+    {.name = "to",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 2,
+     .unit = "length",
+     .vector = zero,
+     .offset = AT(picture.to),
+     .present = AT(has_to),
      .help = "upper right corner of what is shown"},
-    {.name = "map", .kind = LUA_PARAM_CHOICE, .words = sim_map_words, .number = SIM_MAP_VIRIDIS,
-     .offset = AT(map), .help = "colours; coolwarm and ember have a middle"},
-    {.name = "range", .kind = LUA_PARAM_VALUE, .present = AT(has_range),
-     .help = "{ low, high }, the values at the map's ends; \"auto\", as when absent: those "
-             "of the field at its first picture, and kept; from -a to a for a map with a "
-             "middle"},
-    {.name = "smooth", .kind = LUA_PARAM_VALUE, .present = AT(has_smooth),
+    {.name = "map",
+     .kind = LUA_PARAM_CHOICE,
+     .words = sim_map_words,
+     .number = SIM_MAP_VIRIDIS,
+     .offset = AT(map),
+     .help = "colours; coolwarm and ember have a middle"},
+    {.name = "range",
+     .kind = LUA_PARAM_VALUE,
+     .present = AT(has_range),
+     .help =
+         "{ low, high }, the values at the map's ends; \"auto\", as when absent: those "
+         "of the field at its first picture, and kept; from -a to a for a map with a "
+         "middle"},
+    {.name = "smooth",
+     .kind = LUA_PARAM_VALUE,
+     .present = AT(has_smooth),
      .help = "true (as when absent) or \"cubic\": between cells by a cubic spline; "
              "\"linear\"; false: cells as squares"},
-    {.name = "mask_color", .kind = LUA_PARAM_COLOR, .string = "#3a3a42",
-     .offset = AT(picture.mask_color), .help = "of cells that take no part"},
-    {.name = "background", .kind = LUA_PARAM_COLOR, .string = "#101014",
-     .offset = AT(picture.background), .help = "around the field"},
-    {.name = "contours", .kind = LUA_PARAM_TABLE, .set = &sim_field_contours_set,
-     .offset = AT(contours), .present = AT(has_contours), .help = "lines of equal value"},
-    {.name = "colorbar", .kind = LUA_PARAM_VALUE, .present = AT(has_bar),
+    {.name = "mask_color",
+     .kind = LUA_PARAM_COLOR,
+     .string = "#3a3a42",
+     .offset = AT(picture.mask_color),
+     .help = "of cells that take no part"},
+    {.name = "background",
+     .kind = LUA_PARAM_COLOR,
+     .string = "#101014",
+     .offset = AT(picture.background),
+     .help = "around the field"},
+    {.name = "contours",
+     .kind = LUA_PARAM_TABLE,
+     .set = &sim_field_contours_set,
+     .offset = AT(contours),
+     .present = AT(has_contours),
+     .help = "lines of equal value"},
+    {.name = "colorbar",
+     .kind = LUA_PARAM_VALUE,
+     .present = AT(has_bar),
      .help = "true, or a table as by simlua --help \"field:image: colorbar\""},
 };
 
 const struct lua_param_set sim_field_image_set = {
     .name = "field:image",
     .summary = "make a picture of a field, on the device",
-    .example = "u:image { scale = 4, map = \"inferno\", range = { 0, 1 } }:save(\"u.png\")",
+    .example =
+        "u:image { scale = 4, map = \"inferno\", range = { 0, 1 } }:save(\"u.png\")",
     .params = image_params,
     .count = sizeof image_params / sizeof *image_params,
 };
 
-/* ---- what the table of declarations leaves to be read ------------------------------------ */
+/* ---- what the table of declarations leaves to be read
+ * ------------------------------------ */
 
 static void read_size(lua_State *L, struct desc *d)
 {
@@ -120,8 +189,9 @@ static void read_size(lua_State *L, struct desc *d)
     if (d->has_from != d->has_to ||
         (d->has_from && !(d->picture.from[0] < d->picture.to[0] &&
                           d->picture.from[1] < d->picture.to[1])))
-        sim_lua_error(L, "field:image: from and to belong together, the lower left and the "
-                         "upper right corner");
+        sim_lua_error(L,
+                      "field:image: from and to belong together, the lower left and the "
+                      "upper right corner");
     d->picture.width = (int)d->size[0];
     d->picture.height = (int)d->size[1];
     d->picture.scale = (int)d->scale;
@@ -136,7 +206,8 @@ static void read_range(lua_State *L, struct desc *d)
     const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
     if (strcmp(word, "auto") != 0) {
         if (!lua_istable(L, -1) || lua_rawlen(L, -1) != 2)
-            sim_lua_error(L, "field:image: range must be { low, high } or \"auto\", got %s",
+            sim_lua_error(L,
+                          "field:image: range must be { low, high } or \"auto\", got %s",
                           lua_type(L, -1) == LUA_TSTRING ? word : luaL_typename(L, -1));
         d->picture.automatic = false;
         for (int k = 0; k < 2; k++) {
@@ -145,7 +216,8 @@ static void read_range(lua_State *L, struct desc *d)
             lua_pop(L, 1);
         }
         if (!(d->picture.range[0] < d->picture.range[1]))
-            sim_lua_error(L, "field:image: range must go from low to high, got { %f, %f }",
+            sim_lua_error(L,
+                          "field:image: range must go from low to high, got { %f, %f }",
                           d->picture.range[0], d->picture.range[1]);
     }
     lua_pop(L, 1);
@@ -154,7 +226,8 @@ static void read_range(lua_State *L, struct desc *d)
 static void read_smooth(lua_State *L, struct desc *d)
 {
     static const char *const words[] = {"linear", "cubic"};
-    static const enum sim_picture_filter filters[] = {SIM_FILTER_LINEAR, SIM_FILTER_CUBIC};
+    static const enum sim_picture_filter filters[] = {SIM_FILTER_LINEAR,
+                                                      SIM_FILTER_CUBIC};
     d->picture.filter = SIM_FILTER_CUBIC;
     if (!d->has_smooth)
         return;
@@ -164,8 +237,10 @@ static void read_smooth(lua_State *L, struct desc *d)
     while (k < 2 && strcmp(word, words[k]) != 0)
         k++;
     if (k == 2 && !lua_isboolean(L, -1))
-        sim_lua_error(L, "field:image: smooth must be true, false, \"linear\" or \"cubic\", "
-                         "got %s", luaL_tolstring(L, -1, NULL));
+        sim_lua_error(L,
+                      "field:image: smooth must be true, false, \"linear\" or \"cubic\", "
+                      "got %s",
+                      luaL_tolstring(L, -1, NULL));
     if (k < 2)
         d->picture.filter = filters[k];
     else if (!lua_toboolean(L, -1))
@@ -256,7 +331,8 @@ int sim_lua_field_image(lua_State *L)
     return 1;
 }
 
-/* ---- side by side ------------------------------------------------------------------------ */
+/* ---- side by side
+ * ------------------------------------------------------------------------ */
 
 struct beside_desc {
     int64_t gap;
@@ -264,16 +340,25 @@ struct beside_desc {
 };
 
 static const struct lua_param beside_params[] = {
-    {.name = "gap", .kind = LUA_PARAM_INTEGER, .unit = "pixels", .number = 8, .max = 4096,
-     .offset = offsetof(struct beside_desc, gap), .help = "between the two"},
-    {.name = "background", .kind = LUA_PARAM_COLOR, .string = "#101014",
-     .offset = offsetof(struct beside_desc, background), .help = "of the gap"},
+    {.name = "gap",
+     .kind = LUA_PARAM_INTEGER,
+     .unit = "pixels",
+     .number = 8,
+     .max = 4096,
+     .offset = offsetof(struct beside_desc, gap),
+     .help = "between the two"},
+    {.name = "background",
+     .kind = LUA_PARAM_COLOR,
+     .string = "#101014",
+     .offset = offsetof(struct beside_desc, background),
+     .help = "of the gap"},
 };
 
 const struct lua_param_set sim_image_beside_set = {
     .name = "image:beside",
-    .summary = "a new picture of two: image:beside(other) or sim.image.beside(a, b), with a "
-               "table of these as the last argument",
+    .summary =
+        "a new picture of two: image:beside(other) or sim.image.beside(a, b), with a "
+        "table of these as the last argument",
     .example = "u:image { scale = 2 }:beside(v:image { scale = 2 }, { gap = 16 })",
     .params = beside_params,
     .count = sizeof beside_params / sizeof *beside_params,
@@ -289,7 +374,8 @@ int sim_lua_image_beside(lua_State *L)
     sim_lua_read(L, 3, &sim_image_beside_set, &d);
     struct lua_image_box *box = sim_lua_box(L, sizeof *box, LUA_IMAGE_CLASS, 0);
     sim_lua_will_allocate(L, a->pixels.bytes + b->pixels.bytes);
-    enum sim_status status = sim_image_beside(a, b, (int)d.gap, d.background, &box->image);
+    enum sim_status status =
+        sim_image_beside(a, b, (int)d.gap, d.background, &box->image);
     if (status == SIM_DEVICE_MEMORY) {
         sim_lua_collect(L);
         status = sim_image_beside(a, b, (int)d.gap, d.background, &box->image);

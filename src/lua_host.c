@@ -25,11 +25,33 @@ struct sim_frames *sim_lua_frames(lua_State *L)
 struct run_desc {
     int64_t frames;
     double fps;
-    const char *out;
-    bool has_frames;
+    const char *out, *film;
+    struct checkpoint_desc {
+        int64_t frames;
+        double seconds;
+    } checkpoint;
+    bool has_checkpoint;
 };
 
 #define AT(member) offsetof(struct run_desc, member)
+
+static const struct lua_param checkpoint_params[] = {
+    {.name = "frames", .kind = LUA_PARAM_INTEGER, .min = 0, .max = 1e9,
+     .offset = offsetof(struct checkpoint_desc, frames),
+     .help = "a checkpoint after so many frames; 0: not by frames"},
+    {.name = "seconds", .kind = LUA_PARAM_NUMBER, .unit = "s", .min = 0, .max = 1e9,
+     .offset = offsetof(struct checkpoint_desc, seconds),
+     .help = "a checkpoint when so much time has passed; 0: not by time"},
+};
+
+const struct lua_param_set sim_run_checkpoint_set = {
+    .name = "sim.run.checkpoint",
+    .summary = "how often a run saves its state; when both are 0, after 30 s or more, so that "
+               "it costs less than 3 %",
+    .example = "checkpoint = { frames = 10 }",
+    .params = checkpoint_params,
+    .count = sizeof checkpoint_params / sizeof *checkpoint_params,
+};
 
 static const struct lua_param run_params[] = {
     {.name = "frames", .kind = LUA_PARAM_INTEGER, .number = 100, .min = 1, .max = 1e9,
@@ -42,6 +64,11 @@ static const struct lua_param run_params[] = {
      .help = "the folder of the frames; --out wins; out/<name of the script> when absent"},
     {.name = "fps", .kind = LUA_PARAM_NUMBER, .number = 30, .min_open = true, .max = 1000,
      .offset = AT(fps), .unit = "frames/s", .help = "for the film of the frames"},
+    {.name = "checkpoint", .kind = LUA_PARAM_TABLE, .set = &sim_run_checkpoint_set,
+     .offset = AT(checkpoint), .present = AT(has_checkpoint),
+     .help = "how often the state is saved; by itself about every 30 s"},
+    {.name = "film", .kind = LUA_PARAM_STRING, .offset = AT(film),
+     .help = "a film's file, such as galaxy.mp4, made at the end by ffmpeg"},
 };
 
 const struct lua_param_set sim_run_set = {
@@ -66,6 +93,14 @@ static int check_run(lua_State *L)
     lua_setfield(L, 2, "fps");
     lua_pushstring(L, desc.out);
     lua_setfield(L, 2, "out");
+    lua_pushstring(L, desc.film);
+    lua_setfield(L, 2, "film");
+    lua_pushboolean(L, desc.has_checkpoint);
+    lua_setfield(L, 2, "keep");
+    lua_pushinteger(L, desc.checkpoint.frames);
+    lua_setfield(L, 2, "keep_frames");
+    lua_pushnumber(L, desc.checkpoint.seconds);
+    lua_setfield(L, 2, "keep_seconds");
     lua_getfield(L, 1, "step");
     lua_setfield(L, 2, "step");
     lua_getfield(L, 1, "image");
@@ -92,18 +127,34 @@ static int settings(lua_State *L)
     set_string(L, "script_path", host->script_path);
     set_string(L, "out", host->out);
     set_string(L, "device", host->device_spec);
-    if (host->frame_count >= 0) {
-        lua_pushinteger(L, host->frame_count);
-        lua_setfield(L, -2, "frames");
+    const struct {
+        const char *name;
+        int64_t value;
+    } counts[] = {{"frames", host->frame_count}, {"seed", host->seed}, {"from", host->from},
+                  {"to", host->to},              {"every", host->every}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i].value >= 0) {
+            lua_pushinteger(L, counts[i].value);
+            lua_setfield(L, -2, counts[i].name);
+        }
     }
-    if (host->seed >= 0) {
-        lua_pushinteger(L, host->seed);
-        lua_setfield(L, -2, "seed");
+    const struct {
+        const char *name;
+        bool value;
+    } flags[] = {{"quiet", host->quiet},     {"help", host->help},
+                 {"fresh", host->fresh},     {"resume_anyway", host->resume_anyway},
+                 {"check", host->check},     {"declare", host->declare}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        lua_pushboolean(L, flags[i].value);
+        lua_setfield(L, -2, flags[i].name);
     }
-    lua_pushboolean(L, host->quiet);
-    lua_setfield(L, -2, "quiet");
-    lua_pushboolean(L, host->help);
-    lua_setfield(L, -2, "help");
+    set_string(L, "chunk", host->chunk);
+    lua_createtable(L, host->argument_count, 0);
+    for (int i = 0; i < host->argument_count; i++) {
+        lua_pushstring(L, host->arguments[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "raw");
     return 1;
 }
 
@@ -138,6 +189,11 @@ static int unread(lua_State *L)
 static int usage_error(lua_State *L)
 {
     return sim_lua_fail(L, SIM_USAGE, luaL_checkstring(L, 1));
+}
+
+static int file_error(lua_State *L)
+{
+    return sim_lua_fail(L, SIM_FILE, luaL_checkstring(L, 1));
 }
 
 static int user_error(lua_State *L)
@@ -222,6 +278,23 @@ static int guarded(lua_State *L)
     if (!ok)
         lua_settop(L, error);
     return ok && settled ? 0 : lua_error(L);
+}
+
+/* hold() -> the signal, or nil: until release(signal) nothing is interrupted by it, so that
+ * a checkpoint can be written. */
+static int hold(lua_State *L)
+{
+    int count = interrupted(L);
+    sim_interrupt_set(0);
+    return count;
+}
+
+static int release(lua_State *L)
+{
+    int number = (int)luaL_optinteger(L, 1, 0);
+    if (number) /* else one that came in between stays */
+        sim_interrupt_set(number);
+    return 0;
 }
 
 /* status_of(error) -> "script" | "failed" | …, for the run's record */
@@ -314,6 +387,44 @@ static int hash(lua_State *L)
     return 1;
 }
 
+/* hash_file(path) -> hash, bytes; nil when it cannot be read */
+static int hash_file(lua_State *L)
+{
+    char text[SIM_HASH_TEXT];
+    uint64_t bytes;
+    if (sim_hash_file(luaL_checkstring(L, 1), text, &bytes) != SIM_OK)
+        return 0;
+    lua_pushstring(L, text);
+    lua_pushinteger(L, (lua_Integer)bytes);
+    return 2;
+}
+
+/* size(path) -> bytes of a plain file, or nil */
+static int size(lua_State *L)
+{
+    struct stat info;
+    if (stat(luaL_checkstring(L, 1), &info) != 0 || !S_ISREG(info.st_mode))
+        return 0;
+    lua_pushinteger(L, (lua_Integer)info.st_size);
+    return 1;
+}
+
+/* put(path, offset, bytes): the file ends behind these bytes, which stand at offset. */
+static int put(lua_State *L)
+{
+    size_t length;
+    const char *path = luaL_checkstring(L, 1), *bytes = luaL_checklstring(L, 3, &length);
+    sim_lua_try(L, sim_file_put(path, (uint64_t)luaL_checkinteger(L, 2), bytes, length));
+    return 0;
+}
+
+/* sync(path): on the disk. */
+static int sync_file(lua_State *L)
+{
+    sim_lua_try(L, sim_file_sync(luaL_checkstring(L, 1)));
+    return 0;
+}
+
 /* --- pictures --------------------------------------------------------------------------- */
 
 /* save(image, path) -> ticket */
@@ -370,7 +481,9 @@ int sim_lua_open_host(lua_State *L)
         {"arguments", arguments},
         {"unread", unread},
         {"usage_error", usage_error},
+        {"file_error", file_error},
         {"user_error", user_error},
+        {"random_state", sim_lua_random_state},
         {"end_help", end_help},
         {"nearest", nearest},
         {"explain", sim_lua_explain},
@@ -379,7 +492,13 @@ int sim_lua_open_host(lua_State *L)
         {"now", now},
         {"interrupted", interrupted},
         {"guarded", guarded},
+        {"hold", hold},
+        {"release", release},
         {"status_of", status_of},
+        {"hash_file", hash_file},
+        {"size", size},
+        {"put", put},
+        {"sync", sync_file},
         {"folder", folder},
         {"list", list},
         {"write", write_file},

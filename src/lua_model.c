@@ -1,6 +1,6 @@
-/* lua_model.c - the scene words: sim.galaxy, sim.plummer, sim.hernquist, sim.uniform_sphere,
- * sim.disc, sim.body and sim.encounter (sim.rows is in lua_rows.c); and the userdata
- * sim.model that they return. */
+/* lua_model.c - the scene words: sim.galaxy, sim.plummer, sim.hernquist,
+ * sim.uniform_sphere, sim.disc, sim.body and sim.encounter (sim.rows is in lua_rows.c);
+ * and the userdata sim.model that they return. */
 #include "lua_model.h"
 
 #include <math.h>
@@ -15,50 +15,85 @@
 #define COUNT(a) (int)(sizeof(a) / sizeof *(a))
 
 /* The parameters that recur; `type` is the desc struct, with `model.placement` inside. */
-#define BODIES(type)                                                                     \
-    {.name = "n", .kind = LUA_PARAM_INTEGER, .required = true, .min = 1,                 \
-     .max = SIM_MODEL_MAX, .offset = AT(type, model.n), .help = "the number of bodies"}
-#define MASS(type, text)                                                                 \
-    {.name = "mass", .kind = LUA_PARAM_NUMBER, .number = 1, .max = HUGE_VAL,             \
-     .offset = AT(type, model.mass), .unit = "mass", .help = text}
-#define LENGTH(type, word, member, text)                                                 \
-    {.name = word, .kind = LUA_PARAM_NUMBER, .number = 1, .min_open = true,              \
-     .offset = AT(type, model.member), .unit = "length", .help = text}
+#define BODIES(type)                                                        \
+    {                                                                       \
+        .name = "n", .kind = LUA_PARAM_INTEGER, .required = true, .min = 1, \
+        .max = SIM_MODEL_MAX, .offset = AT(type, model.n),                  \
+        .help = "the number of bodies"                                      \
+    }
+#define MASS(type, text)                                                        \
+    {                                                                           \
+        .name = "mass", .kind = LUA_PARAM_NUMBER, .number = 1, .max = HUGE_VAL, \
+        .offset = AT(type, model.mass), .unit = "mass", .help = text            \
+    }
+#define LENGTH(type, word, member, text)                                       \
+    {                                                                          \
+        .name = word, .kind = LUA_PARAM_NUMBER, .number = 1, .min_open = true, \
+        .offset = AT(type, model.member), .unit = "length", .help = text       \
+    }
 #define VIRIAL(type, standard)                                                           \
-    {.name = "virial", .kind = LUA_PARAM_NUMBER, .number = standard, .max = HUGE_VAL,    \
-     .offset = AT(type, model.virial),                                                   \
-     .help = "2K/|W|: 1 holds the sphere up, 0 starts it at rest"}
+    {                                                                                    \
+        .name = "virial", .kind = LUA_PARAM_NUMBER, .number = standard, .max = HUGE_VAL, \
+        .offset = AT(type, model.virial),                                                \
+        .help = "2K/|W|: 1 holds the sphere up, 0 starts it at rest"                     \
+    }
 #define SOFTENING(type, standard)                                                        \
-    {.name = "softening", .kind = LUA_PARAM_NUMBER, .number = standard, .max = HUGE_VAL, \
-     .offset = AT(type, model.softening), .unit = "length",                              \
-     .help = "of the forces that it is to be in equilibrium with: that of sim.bodies"}
-#define GRAVITY(type)                                                                    \
-    {.name = "G", .kind = LUA_PARAM_NUMBER, .number = 1, .min_open = true,               \
-     .offset = AT(type, model.G), .help = "the gravitational constant: that of sim.bodies"}
-#define SEED(type)                                                                       \
-    {.name = "seed", .kind = LUA_PARAM_INTEGER, .number = 1, .max = 9.2e18,              \
-     .offset = AT(type, model.placement.seed), .present = AT(type, has_seed),            \
-     .help = "of the random numbers; simlua --seed stands in when it is not given"}
-#define PLACEMENT(type, standard)                                                        \
-    {.name = "position", .kind = LUA_PARAM_VECTOR, .count = 3, .unit = "length",         \
-     .offset = AT(type, model.placement.position), .help = "of the mass centre"},        \
-    {.name = "velocity", .kind = LUA_PARAM_VECTOR, .count = 3, .unit = "velocity",       \
-     .offset = AT(type, model.placement.velocity), .help = "of the mass centre"},        \
-    {.name = "tilt", .kind = LUA_PARAM_VECTOR, .count = 3, .min_count = 1,               \
-     .offset = AT(type, model.placement.tilt), .unit = "degrees",                        \
-     .help = "turns about the x axis (inclination), then z (node), then y"},             \
-    {.name = "name", .kind = LUA_PARAM_STRING, .string = standard,                       \
-     .offset = AT(type, model.placement.name), .help = "of the group, for colours and radii"}
+    {                                                                                    \
+        .name = "softening", .kind = LUA_PARAM_NUMBER, .number = standard,               \
+        .max = HUGE_VAL, .offset = AT(type, model.softening), .unit = "length",          \
+        .help = "of the forces that it is to be in equilibrium with: that of sim.bodies" \
+    }
+#define GRAVITY(type)                                                         \
+    {                                                                         \
+        .name = "G", .kind = LUA_PARAM_NUMBER, .number = 1, .min_open = true, \
+        .offset = AT(type, model.G),                                          \
+        .help = "the gravitational constant: that of sim.bodies"              \
+    }
+#define SEED(type)                                                                    \
+    {                                                                                 \
+        .name = "seed", .kind = LUA_PARAM_INTEGER, .number = 1, .max = 9.2e18,        \
+        .offset = AT(type, model.placement.seed), .present = AT(type, has_seed),      \
+        .help = "of the random numbers; simlua --seed stands in when it is not given" \
+    }
+#define PLACEMENT(type, standard)                                                \
+    {.name = "position",                                                         \
+     .kind = LUA_PARAM_VECTOR,                                                   \
+     .count = 3,                                                                 \
+     .unit = "length",                                                           \
+     .offset = AT(type, model.placement.position),                               \
+     .help = "of the mass centre"},                                              \
+        {.name = "velocity",                                                     \
+         .kind = LUA_PARAM_VECTOR,                                               \
+         .count = 3,                                                             \
+         .unit = "velocity",                                                     \
+         .offset = AT(type, model.placement.velocity),                           \
+         .help = "of the mass centre"},                                          \
+        {.name = "tilt",                                                         \
+         .kind = LUA_PARAM_VECTOR,                                               \
+         .count = 3,                                                             \
+         .min_count = 1,                                                         \
+         .offset = AT(type, model.placement.tilt),                               \
+         .unit = "degrees",                                                      \
+         .help = "turns about the x axis (inclination), then z (node), then y"}, \
+    {                                                                            \
+        .name = "name", .kind = LUA_PARAM_STRING, .string = standard,            \
+        .offset = AT(type, model.placement.name),                                \
+        .help = "of the group, for colours and radii"                            \
+    }
 
-#define SET(word, text, line, list)                                                      \
-    {.name = word, .summary = text, .example = line, .params = list, .count = COUNT(list)}
+#define SET(word, text, line, list)                                     \
+    {                                                                   \
+        .name = word, .summary = text, .example = line, .params = list, \
+        .count = COUNT(list)                                            \
+    }
 
 struct box {
     bool open;
     struct sim_model model;
 };
 
-/* --- the userdata --------------------------------------------------------------------- */
+/* --- the userdata ---------------------------------------------------------------------
+ */
 
 struct sim_model *sim_lua_new_model(lua_State *L, int64_t n)
 {
@@ -134,7 +169,8 @@ static int model_rows(lua_State *L)
     for (int64_t i = 0; i < model->n; i++) {
         const struct sim_body *b = &model->bodies[i];
         const double row[7] = {b->position[0], b->position[1], b->position[2],
-                               b->velocity[0], b->velocity[1], b->velocity[2], b->mass};
+                               b->velocity[0], b->velocity[1], b->velocity[2],
+                               b->mass};
         lua_createtable(L, 7, 0);
         for (int k = 0; k < 7; k++) {
             lua_pushnumber(L, row[k]);
@@ -152,7 +188,8 @@ static void use_command_seed(lua_State *L, bool given, struct sim_placement *pla
         placement->seed = seed;
 }
 
-/* --- spheres -------------------------------------------------------------------------- */
+/* --- spheres --------------------------------------------------------------------------
+ */
 
 struct plummer {
     struct sim_plummer_desc model;
@@ -162,10 +199,13 @@ struct plummer {
 static const struct lua_param plummer_params[] = {
     BODIES(struct plummer),
     MASS(struct plummer, "of all bodies together"),
-    LENGTH(struct plummer, "scale", scale, "Plummer's radius a; half the mass is within 1.305 a"),
+    LENGTH(struct plummer, "scale", scale,
+           "Plummer's radius a; half the mass is within 1.305 a"),
     GRAVITY(struct plummer),
     VIRIAL(struct plummer, 1),
-    {.name = "exact", .kind = LUA_PARAM_BOOLEAN, .offset = AT(struct plummer, model.exact),
+    {.name = "exact",
+     .kind = LUA_PARAM_BOOLEAN,
+     .offset = AT(struct plummer, model.exact),
      .help = "stretch so that energies have no scatter (work goes as n^2)"},
     SEED(struct plummer),
     PLACEMENT(struct plummer, "plummer"),
@@ -193,10 +233,14 @@ struct hernquist {
 static const struct lua_param hernquist_params[] = {
     BODIES(struct hernquist),
     MASS(struct hernquist, "of all bodies together"),
-    LENGTH(struct hernquist, "scale", scale, "Hernquist's a; half the mass is within 2.414 a"),
+    LENGTH(struct hernquist, "scale", scale,
+           "Hernquist's a; half the mass is within 2.414 a"),
     GRAVITY(struct hernquist),
     VIRIAL(struct hernquist, 1),
-    {.name = "cut", .kind = LUA_PARAM_NUMBER, .unit = "length", .max = HUGE_VAL,
+    {.name = "cut",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "length",
+     .max = HUGE_VAL,
      .offset = AT(struct hernquist, model.cut),
      .help = "the density is multiplied by exp(-(r/cut)^2); 0: no cut"},
     SOFTENING(struct hernquist, 0),
@@ -229,16 +273,18 @@ static const struct lua_param uniform_sphere_params[] = {
     LENGTH(struct uniform_sphere, "radius", radius, "of the sphere"),
     GRAVITY(struct uniform_sphere),
     VIRIAL(struct uniform_sphere, 0),
-    {.name = "spin", .kind = LUA_PARAM_NUMBER, .unit = "degrees per time",
+    {.name = "spin",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "degrees per time",
      .offset = AT(struct uniform_sphere, model.spin),
      .help = "solid-body rotation about the z axis"},
     SEED(struct uniform_sphere),
     PLACEMENT(struct uniform_sphere, "sphere"),
 };
 
-const struct lua_param_set sim_uniform_sphere_set =
-    SET("sim.uniform_sphere", "a sphere of uniform density, at rest unless told otherwise",
-        "stars:add(sim.uniform_sphere { n = 8192, radius = 1 })", uniform_sphere_params);
+const struct lua_param_set sim_uniform_sphere_set = SET(
+    "sim.uniform_sphere", "a sphere of uniform density, at rest unless told otherwise",
+    "stars:add(sim.uniform_sphere { n = 8192, radius = 1 })", uniform_sphere_params);
 
 static int uniform_sphere_new(lua_State *L)
 {
@@ -246,11 +292,13 @@ static int uniform_sphere_new(lua_State *L)
     sim_lua_enter(L);
     sim_lua_read(L, 1, &sim_uniform_sphere_set, &desc);
     use_command_seed(L, desc.has_seed, &desc.model.placement);
-    sim_lua_try(L, sim_uniform_sphere_new(&desc.model, sim_lua_new_model(L, desc.model.n)));
+    sim_lua_try(L,
+                sim_uniform_sphere_new(&desc.model, sim_lua_new_model(L, desc.model.n)));
     return 1;
 }
 
-/* --- disc and galaxy ------------------------------------------------------------------ */
+/* --- disc and galaxy ------------------------------------------------------------------
+ */
 
 struct disc {
     struct sim_disc_desc model;
@@ -258,18 +306,27 @@ struct disc {
 };
 
 #define TOOMRE(type, standard)                                                           \
-    {.name = "toomre", .kind = LUA_PARAM_NUMBER, .number = standard, .max = HUGE_VAL,    \
-     .offset = AT(type, model.toomre),                                                   \
-     .help = "the least Q of the disc: below 1 it clumps, 0 is cold"}
+    {                                                                                    \
+        .name = "toomre", .kind = LUA_PARAM_NUMBER, .number = standard, .max = HUGE_VAL, \
+        .offset = AT(type, model.toomre),                                                \
+        .help = "the least Q of the disc: below 1 it clumps, 0 is cold"                  \
+    }
 
 static const struct lua_param disc_params[] = {
     BODIES(struct disc),
     MASS(struct disc, "of the disc; 0: tracers without mass"),
-    LENGTH(struct disc, "scale", scale, "of the exponential; half the mass is within 1.678"),
-    {.name = "thickness", .kind = LUA_PARAM_NUMBER, .unit = "length", .max = HUGE_VAL,
+    LENGTH(struct disc, "scale", scale,
+           "of the exponential; half the mass is within 1.678"),
+    {.name = "thickness",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "length",
+     .max = HUGE_VAL,
      .offset = AT(struct disc, model.thickness),
      .help = "z0 of the vertical profile sech^2(z/z0); 0: razor-thin"},
-    {.name = "centre", .kind = LUA_PARAM_NUMBER, .unit = "mass", .max = HUGE_VAL,
+    {.name = "centre",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "mass",
+     .max = HUGE_VAL,
      .offset = AT(struct disc, model.centre),
      .help = "of one more body at the centre, in the group NAME.centre; 0: none"},
     TOOMRE(struct disc, 1.5),
@@ -279,9 +336,9 @@ static const struct lua_param disc_params[] = {
     PLACEMENT(struct disc, "disc"),
 };
 
-const struct lua_param_set sim_disc_set =
-    SET("sim.disc", "an exponential disc that turns counter-clockwise about its z axis",
-        "stars:add(sim.disc { n = 4096, mass = 0, centre = 1, toomre = 0 })", disc_params);
+const struct lua_param_set sim_disc_set = SET(
+    "sim.disc", "an exponential disc that turns counter-clockwise about its z axis",
+    "stars:add(sim.disc { n = 4096, mass = 0, centre = 1, toomre = 0 })", disc_params);
 
 static int disc_new(lua_State *L)
 {
@@ -298,12 +355,17 @@ struct galaxy {
     bool has_seed;
 };
 
-#define SHARE(word, member, index, standard, text)                                       \
-    {.name = word, .kind = LUA_PARAM_NUMBER, .number = standard, .max = HUGE_VAL,        \
-     .offset = AT(struct galaxy, model.member) + (index) * sizeof(double), .help = text}
-#define SCALES(word, member, standard, text)                                             \
-    {.name = word, .kind = LUA_PARAM_NUMBER, .number = standard, .min_open = true,       \
-     .unit = "scale", .offset = AT(struct galaxy, model.member), .help = text}
+#define SHARE(word, member, index, standard, text)                                   \
+    {                                                                                \
+        .name = word, .kind = LUA_PARAM_NUMBER, .number = standard, .max = HUGE_VAL, \
+        .offset = AT(struct galaxy, model.member) + (index) * sizeof(double),        \
+        .help = text                                                                 \
+    }
+#define SCALES(word, member, standard, text)                                          \
+    {                                                                                 \
+        .name = word, .kind = LUA_PARAM_NUMBER, .number = standard, .min_open = true, \
+        .unit = "scale", .offset = AT(struct galaxy, model.member), .help = text      \
+    }
 
 static const struct lua_param galaxy_params[] = {
     BODIES(struct galaxy),
@@ -322,7 +384,8 @@ static const struct lua_param galaxy_params[] = {
     SHARE("halo_bodies", bodies, SIM_GALAXY_HALO, SIM_GALAXY_BODIES_HALO,
           "share of n, among the parts there are"),
     SCALES("thickness", thickness, SIM_GALAXY_THICKNESS, "z0 of the disc's sech^2(z/z0)"),
-    SCALES("bulge_scale", bulge_scale, SIM_GALAXY_BULGE_SCALE, "Hernquist's a of the bulge"),
+    SCALES("bulge_scale", bulge_scale, SIM_GALAXY_BULGE_SCALE,
+           "Hernquist's a of the bulge"),
     SCALES("halo_scale", halo_scale, SIM_GALAXY_HALO_SCALE, "Hernquist's a of the halo"),
     SCALES("halo_cut", halo_cut, SIM_GALAXY_HALO_CUT,
            "the halo's density is multiplied by exp(-(r/cut)^2)"),
@@ -349,7 +412,8 @@ static int galaxy_new(lua_State *L)
     return 1;
 }
 
-/* --- one body, and two on a conic ------------------------------------------------------ */
+/* --- one body, and two on a conic ------------------------------------------------------
+ */
 
 struct body {
     struct {
@@ -359,16 +423,19 @@ struct body {
 };
 
 static const struct lua_param body_params[] = {
-    {.name = "mass", .kind = LUA_PARAM_NUMBER, .number = 1, .unit = "mass",
+    {.name = "mass",
+     .kind = LUA_PARAM_NUMBER,
+     .number = 1,
+     .unit = "mass",
      .offset = AT(struct body, model.mass),
      .help = "or charge; 0: a tracer, which feels but is not felt"},
     PLACEMENT(struct body, "body"),
 };
 
-const struct lua_param_set sim_body_set =
-    SET("sim.body", "one body",
-        "stars:add(sim.body { mass = 1, position = { 1, 0, 0 }, velocity = { 0, 1, 0 } })",
-        body_params);
+const struct lua_param_set sim_body_set = SET(
+    "sim.body", "one body",
+    "stars:add(sim.body { mass = 1, position = { 1, 0, 0 }, velocity = { 0, 1, 0 } })",
+    body_params);
 
 static int body_new(lua_State *L)
 {
@@ -385,29 +452,35 @@ static int body_new(lua_State *L)
     return 1;
 }
 
-#define ORBIT(word, member, standard, opened, needed, text, dimension)                   \
-    {.name = word, .kind = LUA_PARAM_NUMBER, .number = standard, .min_open = opened,     \
-     .max = opened ? 0 : HUGE_VAL, .required = needed, .unit = dimension,                \
-     .offset = AT(struct sim_orbit_desc, member), .help = text}
+#define ORBIT(word, member, standard, opened, needed, text, dimension)                  \
+    {                                                                                   \
+        .name = word, .kind = LUA_PARAM_NUMBER, .number = standard, .min_open = opened, \
+        .max = opened ? 0 : HUGE_VAL, .required = needed, .unit = dimension,            \
+        .offset = AT(struct sim_orbit_desc, member), .help = text                       \
+    }
 
 static const struct lua_param encounter_params[] = {
     ORBIT("m1", m1, 1, true, false, "of the first", "mass"),
     ORBIT("m2", m2, 1, true, false, "of the second", "mass"),
-    ORBIT("pericentre", pericentre, 0, true, true, "the nearest that they come", "length"),
-    ORBIT("separation", separation, 0, true, true, "at the start, on the way in", "length"),
+    ORBIT("pericentre", pericentre, 0, true, true, "the nearest that they come",
+          "length"),
+    ORBIT("separation", separation, 0, true, true, "at the start, on the way in",
+          "length"),
     ORBIT("eccentricity", eccentricity, 1, false, false,
           "1: a parabola; less: an ellipse; more: a hyperbola", NULL),
     ORBIT("G", G, 1, true, false, "the gravitational constant: that of sim.bodies", NULL),
-    {.name = "angle", .kind = LUA_PARAM_NUMBER, .unit = "degrees",
+    {.name = "angle",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "degrees",
      .offset = AT(struct sim_orbit_desc, angle),
      .help = "from the x axis to the line from first to second when they are nearest"},
 };
 
-const struct lua_param_set sim_encounter_set =
-    SET("sim.encounter",
-        "where to start two masses that are to pass each other, counter-clockwise in z = 0",
-        "local first, second, time = sim.encounter { pericentre = 1, separation = 10 }",
-        encounter_params);
+const struct lua_param_set sim_encounter_set = SET(
+    "sim.encounter",
+    "where to start two masses that are to pass each other, counter-clockwise in z = 0",
+    "local first, second, time = sim.encounter { pericentre = 1, separation = 10 }",
+    encounter_params);
 
 static void push_vector(lua_State *L, const char *name, const double v[3])
 {
@@ -419,8 +492,8 @@ static void push_vector(lua_State *L, const char *name, const double v[3])
     lua_setfield(L, -2, name);
 }
 
-/* sim.encounter { … } -> { position, velocity }, { position, velocity }, time until they
- * are nearest */
+/* sim.encounter { … } -> { position, velocity }, { position, velocity }, the time until
+ * they are nearest */
 static int encounter(lua_State *L)
 {
     struct sim_orbit_desc desc = {0};

@@ -26,24 +26,52 @@ struct desc {
 #define AT(member) offsetof(struct desc, member)
 
 static const struct lua_param rows_params[] = {
-    {.name = "rows", .kind = LUA_PARAM_VALUE, .present = AT(has_rows),
+    {.name = "rows",
+     .kind = LUA_PARAM_VALUE,
+     .present = AT(has_rows),
      .help = "a list of rows, or a function of the index that returns one; the list may "
              "also stand in the table itself"},
-    {.name = "n", .kind = LUA_PARAM_INTEGER, .min = 1, .max = SIM_MODEL_MAX,
-     .offset = AT(n), .present = AT(has_n), .help = "how often to call the function"},
-    {.name = "file", .kind = LUA_PARAM_STRING, .offset = AT(file),
+    {.name = "n",
+     .kind = LUA_PARAM_INTEGER,
+     .min = 1,
+     .max = SIM_MODEL_MAX,
+     .offset = AT(n),
+     .present = AT(has_n),
+     .help = "how often to call the function"},
+    {.name = "file",
+     .kind = LUA_PARAM_STRING,
+     .offset = AT(file),
      .help = "a .csv file whose header names x y z vx vy vz m, or a .npy file of (n, 7)"},
-    {.name = "m", .kind = LUA_PARAM_NUMBER, .number = 1, .unit = "mass", .offset = AT(m),
+    {.name = "m",
+     .kind = LUA_PARAM_NUMBER,
+     .number = 1,
+     .unit = "mass",
+     .offset = AT(m),
      .help = "the mass of rows that give none"},
-    {.name = "position", .kind = LUA_PARAM_VECTOR, .count = 3, .unit = "length",
-     .offset = AT(placement.position), .help = "added to all"},
-    {.name = "velocity", .kind = LUA_PARAM_VECTOR, .count = 3, .unit = "velocity",
-     .offset = AT(placement.velocity), .help = "added to all"},
-    {.name = "tilt", .kind = LUA_PARAM_VECTOR, .count = 3, .min_count = 1,
-     .unit = "degrees", .offset = AT(placement.tilt),
+    {.name = "position",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 3,
+     .unit = "length",
+     .offset = AT(placement.position),
+     .help = "added to all"},
+    {.name = "velocity",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 3,
+     .unit = "velocity",
+     .offset = AT(placement.velocity),
+     .help = "added to all"},
+    {.name = "tilt",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 3,
+     .min_count = 1,
+     .unit = "degrees",
+     .offset = AT(placement.tilt),
      .help = "turns about the x axis (inclination), then z (node), then y"},
-    {.name = "name", .kind = LUA_PARAM_STRING, .string = "rows",
-     .offset = AT(placement.name), .help = "of the group, for colours and radii"},
+    {.name = "name",
+     .kind = LUA_PARAM_STRING,
+     .string = "rows",
+     .offset = AT(placement.name),
+     .help = "of the group, for colours and radii"},
 };
 
 const struct lua_param_set sim_rows_set = {
@@ -72,7 +100,8 @@ static void lift_list(lua_State *L)
     }
     lua_getfield(L, -1, "rows");
     if (!lua_isnil(L, -1))
-        sim_lua_error(L, "sim.rows: a list in the table itself, and rows; give one of them");
+        sim_lua_error(L,
+                      "sim.rows: a list in the table itself, and rows; give one of them");
     lua_pop(L, 1);
     lua_pushvalue(L, 1);
     lua_setfield(L, -2, "rows");
@@ -89,10 +118,12 @@ static void check_names(lua_State *L, lua_Integer number)
         if (known)
             continue;
         const char *nearest = sim_nearest_word(key, sim_row_names, SIM_ROW);
-        sim_lua_error(L, "sim.rows: row %I has no number '%s'%s%s%s; legal: x, y, z, vx, vy, "
-                         "vz, m, or seven numbers without names",
-                      (LUAI_UACINT)number, key, nearest ? " (did you mean '" : "",
-                      nearest ? nearest : "", nearest ? "'?)" : "");
+        sim_lua_error(
+            L,
+            "sim.rows: row %I has no number '%s'%s%s%s; legal: x, y, z, vx, vy, "
+            "vz, m, or seven numbers without names",
+            (LUAI_UACINT)number, key, nearest ? " (did you mean '" : "",
+            nearest ? nearest : "", nearest ? "'?)" : "");
     }
 }
 
@@ -157,7 +188,8 @@ static void from_list(lua_State *L, const struct desc *desc)
 static void from_function(lua_State *L, const struct desc *desc)
 {
     if (!desc->has_n)
-        sim_lua_error(L, "sim.rows: a function of the index needs n, the number of bodies");
+        sim_lua_error(L,
+                      "sim.rows: a function of the index needs n, the number of bodies");
     struct sim_model *model = sim_lua_new_model(L, desc->n);
     sim_lua_try(L, sim_model_new(desc->n, model));
     for (int64_t i = 0; i < desc->n; i++) {

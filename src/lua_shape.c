@@ -36,7 +36,8 @@ static int shape_tostring(lua_State *L)
     if (!box->open)
         lua_pushliteral(L, CLASS " (closed)");
     else if (sim_shape_bounds(box->shape, b))
-        lua_pushfstring(L, CLASS " (within x %f to %f, y %f to %f)", b[0], b[2], b[1], b[3]);
+        lua_pushfstring(L, CLASS " (within x %f to %f, y %f to %f)", b[0], b[2], b[1],
+                        b[3]);
     else
         lua_pushliteral(L, CLASS " (unbounded)");
     return 1;
@@ -55,7 +56,8 @@ static int finish(lua_State *L, struct box *box, enum sim_status status)
     return 1;
 }
 
-/* ---- single shapes ----------------------------------------------------------------------- */
+/* ---- single shapes
+ * ----------------------------------------------------------------------- */
 
 struct desc {
     double centre[2], radius, from[2], to[2], point[2], normal[2], sigma[2];
@@ -68,14 +70,21 @@ struct desc {
 
 static const double zero[2] = {0, 0};
 
-#define POINT_PARAM(word, member, text)                                                  \
-    {.name = word, .kind = LUA_PARAM_VECTOR, .count = 2, .unit = "length",               \
-     .required = true, .offset = AT(member), .help = text}
+#define POINT_PARAM(word, member, text)                                       \
+    {                                                                         \
+        .name = word, .kind = LUA_PARAM_VECTOR, .count = 2, .unit = "length", \
+        .required = true, .offset = AT(member), .help = text                  \
+    }
 
 static const struct lua_param disc_params[] = {
     POINT_PARAM("centre", centre, "the middle"),
-    {.name = "radius", .kind = LUA_PARAM_NUMBER, .unit = "length", .required = true,
-     .max = HUGE_VAL, .min_open = true, .offset = AT(radius),
+    {.name = "radius",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "length",
+     .required = true,
+     .max = HUGE_VAL,
+     .min_open = true,
+     .offset = AT(radius),
      .help = "points nearer than this to the middle are inside"},
 };
 
@@ -120,14 +129,19 @@ static int shape_box(lua_State *L)
 
 static const struct lua_param half_plane_params[] = {
     POINT_PARAM("point", point, "a point of the line, which is inside"),
-    {.name = "normal", .kind = LUA_PARAM_VECTOR, .count = 2, .required = true,
-     .offset = AT(normal), .help = "points away from the inside; of any length but 0"},
+    {.name = "normal",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 2,
+     .required = true,
+     .offset = AT(normal),
+     .help = "points away from the inside; of any length but 0"},
 };
 
 const struct lua_param_set sim_shape_half_plane_set = {
     .name = "sim.shape.half_plane",
     .summary = "everything behind a line",
-    .example = "local ground = sim.shape.half_plane { point = { 0, 1 }, normal = { 0, 1 } }",
+    .example =
+        "local ground = sim.shape.half_plane { point = { 0, 1 }, normal = { 0, 1 } }",
     .params = half_plane_params,
     .count = sizeof half_plane_params / sizeof *half_plane_params,
 };
@@ -143,7 +157,10 @@ static int shape_half_plane(lua_State *L)
 
 static const struct lua_param gaussian_params[] = {
     POINT_PARAM("centre", centre, "where it is 1"),
-    {.name = "sigma", .kind = LUA_PARAM_VALUE, .unit = "length", .required = true,
+    {.name = "sigma",
+     .kind = LUA_PARAM_VALUE,
+     .unit = "length",
+     .required = true,
      .present = AT(has_sigma),
      .help = "its standard deviation, a number or { x, y }, > 0"},
 };
@@ -158,15 +175,16 @@ const struct lua_param_set sim_shape_gaussian_set = {
 };
 
 /* A pair of numbers at `index`, or one for both when `single`. */
-static void read_pair(lua_State *L, int index, const char *what, bool single, double out[2])
+static void read_pair(lua_State *L, int index, const char *what, bool single,
+                      double out[2])
 {
     if (single && lua_type(L, index) == LUA_TNUMBER) {
         out[0] = out[1] = sim_lua_number(L, index, what);
         return;
     }
     if (!lua_istable(L, index) || lua_rawlen(L, index) != 2)
-        sim_lua_error(L, "%s must be %s{ x, y }, got %s", what, single ? "a number or " : "",
-                      luaL_typename(L, index));
+        sim_lua_error(L, "%s must be %s{ x, y }, got %s", what,
+                      single ? "a number or " : "", luaL_typename(L, index));
     for (int k = 0; k < 2; k++) {
         lua_rawgeti(L, index, k + 1);
         out[k] = sim_lua_number(L, -1, what);
@@ -186,23 +204,48 @@ static int shape_gaussian(lua_State *L)
 }
 
 static const struct lua_param image_params[] = {
-    {.name = "file", .kind = LUA_PARAM_STRING, .required = true, .offset = AT(image.file),
+    {.name = "file",
+     .kind = LUA_PARAM_STRING,
+     .required = true,
+     .offset = AT(image.file),
      .help = "a PNG picture of any size and kind"},
-    {.name = "width", .kind = LUA_PARAM_NUMBER, .unit = "length", .required = true,
-     .max = HUGE_VAL, .min_open = true, .offset = AT(image.width),
+    {.name = "width",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "length",
+     .required = true,
+     .max = HUGE_VAL,
+     .min_open = true,
+     .offset = AT(image.width),
      .help = "of the whole picture"},
-    {.name = "height", .kind = LUA_PARAM_NUMBER, .unit = "length", .max = HUGE_VAL,
-     .offset = AT(image.height), .help = "of the whole picture; 0: its pixels are square"},
-    {.name = "position", .kind = LUA_PARAM_VECTOR, .count = 2, .unit = "length",
-     .vector = zero, .offset = AT(image.position), .help = "of the lower left corner"},
-    {.name = "threshold", .kind = LUA_PARAM_NUMBER, .number = 0.5, .max = 1,
+    {.name = "height",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "length",
+     .max = HUGE_VAL,
+     .offset = AT(image.height),
+     .help = "of the whole picture; 0: its pixels are square"},
+    {.name = "position",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 2,
+     .unit = "length",
+     .vector = zero,
+     .offset = AT(image.position),
+     .help = "of the lower left corner"},
+    {.name = "threshold",
+     .kind = LUA_PARAM_NUMBER,
+     .number = 0.5,
+     .max = 1,
      .offset = AT(image.threshold),
      .help = "cells whose mean in the picture is at least this are inside"},
-    {.name = "invert", .kind = LUA_PARAM_BOOLEAN, .offset = AT(image.invert),
+    {.name = "invert",
+     .kind = LUA_PARAM_BOOLEAN,
+     .offset = AT(image.invert),
      .help = "inside is where the picture is below the threshold instead"},
-    {.name = "channel", .kind = LUA_PARAM_CHOICE, .words = sim_channel_words,
-     .offset = AT(channel), .help = "what of the picture is looked at; brightness counts "
-                                    "transparent as black"},
+    {.name = "channel",
+     .kind = LUA_PARAM_CHOICE,
+     .words = sim_channel_words,
+     .offset = AT(channel),
+     .help = "what of the picture is looked at; brightness counts "
+             "transparent as black"},
 };
 
 const struct lua_param_set sim_shape_image_set = {
@@ -228,8 +271,11 @@ static int shape_polygon(lua_State *L)
 {
     sim_lua_enter(L);
     if (!lua_istable(L, 1))
-        return sim_lua_error(L, "sim.shape.polygon takes a table of corners, { { x, y }, … }, "
-                                "got %s", luaL_typename(L, 1));
+        return sim_lua_error(
+            L,
+            "sim.shape.polygon takes a table of corners, { { x, y }, … }, "
+            "got %s",
+            luaL_typename(L, 1));
     lua_Integer count = (lua_Integer)lua_rawlen(L, 1);
     double(*corners)[2] = lua_newuserdatauv(L, (size_t)count * sizeof *corners, 0);
     for (lua_Integer k = 0; k < count; k++) {
@@ -240,10 +286,12 @@ static int shape_polygon(lua_State *L)
         lua_pop(L, 1);
     }
     struct box *box = new_box(L);
-    return finish(L, box, sim_shape_polygon((const double(*)[2])corners, count, &box->shape));
+    return finish(L, box,
+                  sim_shape_polygon((const double(*)[2])corners, count, &box->shape));
 }
 
-/* ---- compounds --------------------------------------------------------------------------- */
+/* ---- compounds
+ * --------------------------------------------------------------------------- */
 
 static struct sim_shape *part(lua_State *L, int index, const char *word)
 {
@@ -285,7 +333,8 @@ static int shape_complement(lua_State *L)
     return finish(L, box, sim_shape_complement(a, &box->shape));
 }
 
-/* ---- moved ------------------------------------------------------------------------------- */
+/* ---- moved
+ * ------------------------------------------------------------------------------- */
 
 /* shape:move(dx, dy) -> a new shape */
 static int shape_move(lua_State *L)
@@ -335,7 +384,8 @@ static int shape_scale(lua_State *L)
     return finish(L, box, sim_shape_scale(a, factor, about, &box->shape));
 }
 
-/* ---- questions --------------------------------------------------------------------------- */
+/* ---- questions
+ * --------------------------------------------------------------------------- */
 
 /* shape:inside(x, y) -> true or false */
 static int shape_inside(lua_State *L)
@@ -350,7 +400,8 @@ static int shape_inside(lua_State *L)
 static int shape_distance(lua_State *L)
 {
     const struct sim_shape *a = sim_lua_check_shape(L, 1, "distance");
-    double x = sim_lua_number(L, 2, "distance: x"), y = sim_lua_number(L, 3, "distance: y");
+    double x = sim_lua_number(L, 2, "distance: x"),
+           y = sim_lua_number(L, 3, "distance: y");
     lua_pushnumber(L, sim_shape_distance(a, x, y));
     return 1;
 }
@@ -365,13 +416,14 @@ static int shape_bounds(lua_State *L)
     return 4;
 }
 
-/* ---- the words --------------------------------------------------------------------------- */
+/* ---- the words
+ * --------------------------------------------------------------------------- */
 
 static int missing_word(lua_State *L)
 {
-    static const char *const words[] = {"disc",     "box",   "polygon",      "half_plane",
-                                        "gaussian", "image", "union",        "intersection",
-                                        "difference", "complement"};
+    static const char *const words[] = {
+        "disc",  "box",   "polygon",      "half_plane", "gaussian",
+        "image", "union", "intersection", "difference", "complement"};
     const char *word = luaL_tolstring(L, 2, NULL);
     const char *nearest = sim_nearest_word(word, words, sizeof words / sizeof *words);
     return sim_lua_error(L, "sim.shape has no word '%s'%s%s%s", word,
@@ -382,13 +434,19 @@ static int missing_word(lua_State *L)
 void sim_lua_open_shape(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"move", shape_move},         {"rotate", shape_rotate}, {"scale", shape_scale},
-        {"inside", shape_inside},     {"bounds", shape_bounds}, {"distance", shape_distance},
+        {"move", shape_move},
+        {"rotate", shape_rotate},
+        {"scale", shape_scale},
+        {"inside", shape_inside},
+        {"bounds", shape_bounds},
+        {"distance", shape_distance},
         {NULL, NULL},
     };
     static const luaL_Reg operators[] = {
-        {"__add", shape_union},      {"__mul", shape_intersection},
-        {"__sub", shape_difference}, {"__unm", shape_complement},
+        {"__add", shape_union},
+        {"__mul", shape_intersection},
+        {"__sub", shape_difference},
+        {"__unm", shape_complement},
         {NULL, NULL},
     };
     static const luaL_Reg words[] = {

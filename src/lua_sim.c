@@ -184,6 +184,7 @@ void *sim_lua_box(lua_State *L, size_t size, const char *name, int user_values)
     void *box = lua_newuserdatauv(L, size, user_values);
     memset(box, 0, size);
     luaL_setmetatable(L, name);
+    sim_lua_register(L, name);
     return box;
 }
 
@@ -307,9 +308,11 @@ void sim_lua_enter(lua_State *L)
 {
     struct sim_host *host = sim_lua_host(L);
     sim_lua_try(L, sim_check_interrupt());
-    sim_lua_try(L, sim_device_usable(host->device));
-    if (host->help_shown || (host->help && !host->options_read))
-        sim_lua_end_help(L, "this script declares no options of its own\n");
+    if (host->device)
+        sim_lua_try(L, sim_device_usable(host->device));
+    if (host->help_shown || ((host->help || host->declare) && !host->options_read))
+        sim_lua_end_help(L, host->declare ? ""
+                                          : "this script declares no options of its own\n");
 }
 
 /* --- the module ------------------------------------------------------------------------ */
@@ -364,6 +367,8 @@ const struct lua_param_set *const sim_lua_sets[] = {
     &sim_plummer_set,        &sim_hernquist_set,    &sim_uniform_sphere_set,
     &sim_disc_set,           &sim_body_set,         &sim_rows_set,
     &sim_image_label_set,    &sim_image_scalebar_set, &sim_run_set,
+    &sim_run_checkpoint_set,
+    &sim_diffusion_set,      &sim_diffusion_wall_set, &sim_diffusion_source_set,
     &sim_field_set,          &sim_field_paint_set,  &sim_field_image_set,
     &sim_field_contours_set, &sim_field_colorbar_set, &sim_noise_set,
     &sim_image_beside_set,   &sim_shape_disc_set,   &sim_shape_box_set,
@@ -392,6 +397,7 @@ int sim_lua_open(lua_State *L)
     sim_lua_open_model(L);
     sim_lua_open_image(L);
     sim_lua_open_shape(L);
+    sim_lua_open_diffusion(L);
     sim_lua_open_field(L);
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, module_index);

@@ -1,4 +1,5 @@
 /* main.c - the command line, the signals, the choice of a device; then one script. */
+#include "fail.h"
 #include "script.h"
 
 #include <errno.h>
@@ -8,17 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static const char usage[] =
     "usage: simlua [options] script.lua [script options]\n"
     "       simlua -e 'chunk of Lua'      simlua -   (the script from standard input)\n"
+    "       simlua verify DIR             simlua film DIR\n"
+    "       simlua batch A.lua B.lua …    simlua sweep SCENE.lua --softening 0.01,0.02\n"
     "\n"
     "  --device D     where to compute: auto, cpu, cuda, cuda:K (default auto)\n"
     "  --devices      list the devices there are\n"
     "  --out DIR      the folder of the frames\n"
     "  --frames N     how many frames sim.run makes\n"
     "  --seed N       the seed of everything random\n"
+    "  --fresh        start over, though the folder holds an earlier run\n"
+    "  --resume-anyway  go on, though the script or its options changed\n"
+    "  --from A, --to B, --every K   make the frames A, A + K, … up to B only\n"
+    "  --max-time T   stop after T (seconds, M:S or H:M:S), to be resumed\n"
+    "  --check        run the script without its steps: what it needs, what is wrong\n"
     "  --threads N    CPU threads (default: all)\n"
     "  --sync         wait after each launch and time it\n"
     "  --quiet        no progress, no notes: errors only\n"
@@ -29,11 +38,12 @@ static const char usage[] =
     "\n"
     "Scripts are looked for as given, then among the scenes shipped with simlua:\n"
     "`simlua scenes/galaxy.lua` runs from any folder. Exit codes: 0 done, 1 script error,\n"
-    "2 usage, 3 file or disk, 4 device or memory, 5 diverged, 130 interrupted.\n";
+    "2 usage, 3 file or disk, 4 device or memory, 5 diverged, 130 interrupted\n"
+    "(142: by --max-time); the same command then goes on where the run was cut.\n";
 
 struct command {
     struct sim_host host;
-    const char *chunk;       /* -e */
+    bool subcommand;         /* verify, batch, sweep, film: no device is opened */
     const char *help_word;   /* --help WORD */
     int64_t threads;
     bool devices, version, sync;
@@ -54,14 +64,20 @@ static int fail_usage(const char *format, const char *what, const char *more)
     return SIM_EXIT_USAGE;
 }
 
+/* The flag that the loops look at is lowered while a checkpoint is written, so the second
+ * signal is known by a flag of its own. */
 static void on_signal(int number)
 {
-    if (sim_interrupt_signal()) { /* the second one: at once */
+    static volatile sig_atomic_t seen;
+    if (seen && number != SIGALRM) { /* the second one: at once */
         static const char text[] = "\nsimlua: stopped at once\n";
         ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
         (void)ignored;
         _exit(128 + number);
     }
+    if (seen)
+        return;
+    seen = 1;
     sim_interrupt_set(number);
     sim_script_interrupt();
 }
@@ -77,7 +93,17 @@ static void catch_signals(void)
         if (before.sa_handler != SIG_IGN) /* nohup stays nohup */
             sigaction(numbers[i], &action, NULL);
     }
+    sigaction(SIGALRM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, with a message */
+}
+
+/* --max-time: the clock sends the signal. */
+static void set_alarm(double seconds)
+{
+    struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
+    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6);
+    if (seconds > 0)
+        setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 /* --- the command line ------------------------------------------------------------------- */
@@ -93,36 +119,77 @@ static bool parse_count(const char *text, int64_t min, int64_t max, int64_t *out
     return true;
 }
 
+/* "90", "1:30", "11:59:00" as seconds; the parts after the first are below 60. */
+static bool parse_duration(const char *text, double *out)
+{
+    double sum = 0;
+    for (int part = 0; part < 3; part++) {
+        char *end;
+        double value = strtod(text, &end);
+        if (end == text || *text < '0' || *text > '9' || !(value < 1e8) ||
+            (part > 0 && value >= 60))
+            return false;
+        sum = 60 * sum + value;
+        if (!*end) {
+            *out = sum;
+            return sum >= 1e-6;
+        }
+        if (*end != ':')
+            return false;
+        text = end + 1;
+    }
+    return false;
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && !strcmp(text + n - m, end);
 }
 
-/* An option of simlua's own that takes a value; NULL where it is none. */
-static const char *const valued[] = {"--device", "--out",     "--frames",
-                                     "--seed",   "--threads", NULL};
+/* Options of simlua's own that take a value: what stands behind the name in messages. */
+static const struct valued {
+    const char *name, *takes;
+} valued[] = {
+    {"--device", "a device"},
+    {"--out", "a folder"},
+    {"--frames", "a whole number >= 1"},
+    {"--seed", "a whole number >= 0"},
+    {"--threads", "a whole number >= 1"},
+    {"--from", "a whole number >= 0"},
+    {"--to", "a whole number >= 0"},
+    {"--every", "a whole number >= 1"},
+    {"--max-time", "seconds, M:S or H:M:S"},
+    {NULL, NULL},
+};
 
-static int set_valued(struct command *c, const char *name, const char *value)
+static bool set_valued(struct command *c, const char *name, const char *value)
 {
-    bool good = true;
-    if (!strcmp(name, "--device"))
-        c->host.device_spec = value;
-    else if (!strcmp(name, "--out"))
-        c->host.out = value, good = *value != '\0';
-    else if (!strcmp(name, "--frames"))
-        good = parse_count(value, 1, 1000000000, &c->host.frame_count);
-    else if (!strcmp(name, "--seed"))
-        good = parse_count(value, 0, INT64_MAX, &c->host.seed);
-    else
-        good = parse_count(value, 1, 4096, &c->threads);
-    if (good)
+    const int64_t most = 1000000000;
+    const struct {
+        const char *name;
+        int64_t min, max, *out;
+    } counts[] = {
+        {"--frames", 1, most, &c->host.frame_count}, {"--seed", 0, INT64_MAX, &c->host.seed},
+        {"--threads", 1, 4096, &c->threads},         {"--from", 0, most, &c->host.from},
+        {"--to", 0, most, &c->host.to},              {"--every", 1, most, &c->host.every},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (!strcmp(name, counts[i].name))
+            return parse_count(value, counts[i].min, counts[i].max, counts[i].out);
+    if (!strcmp(name, "--max-time"))
+        return parse_duration(value, &c->host.max_time);
+    *(!strcmp(name, "--device") ? &c->host.device_spec : &c->host.out) = value;
+    return *value != '\0';
+}
+
+static int take_valued(struct command *c, const struct valued *option, const char *value)
+{
+    if (set_valued(c, option->name, value))
         return SIM_EXIT_DONE;
-    if (!strcmp(name, "--out"))
-        return fail_usage("%s takes a folder, not ''%s", name, "");
-    return fail_usage(!strcmp(name, "--seed") ? "%s takes a whole number >= 0, not '%s'"
-                                              : "%s takes a whole number >= 1, not '%s'",
-                      name, value);
+    fprintf(stderr, "simlua: %s takes %s, not '%s' (see simlua --help)\n", option->name,
+            option->takes, value);
+    return SIM_EXIT_USAGE;
 }
 
 /* 1: consumed `arg` (and the next one if *used_next); 0: not ours; < 0: -(exit code). */
@@ -133,7 +200,9 @@ static int own_option(struct command *c, const char *arg, const char *next, bool
         bool *flag;
     } flags[] = {
         {"--devices", &c->devices}, {"--version", &c->version}, {"--sync", &c->sync},
-        {"--quiet", &c->host.quiet},
+        {"--quiet", &c->host.quiet}, {"--fresh", &c->host.fresh},
+        {"--resume-anyway", &c->host.resume_anyway}, {"--check", &c->host.check},
+        {"--declare", &c->host.declare},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!strcmp(arg, flags[i].name)) {
@@ -141,14 +210,14 @@ static int own_option(struct command *c, const char *arg, const char *next, bool
             return 1;
         }
     }
-    for (int i = 0; valued[i]; i++) {
-        size_t n = strlen(valued[i]);
-        if (strncmp(arg, valued[i], n) != 0 || (arg[n] && arg[n] != '='))
+    for (int i = 0; valued[i].name; i++) {
+        size_t n = strlen(valued[i].name);
+        if (strncmp(arg, valued[i].name, n) != 0 || (arg[n] && arg[n] != '='))
             continue;
         *used_next = arg[n] == '\0';
         if (*used_next && !next)
-            return -fail_usage("%s needs a value%s", valued[i], "");
-        int code = set_valued(c, valued[i], *used_next ? next : arg + n + 1);
+            return -fail_usage("%s needs a value%s", valued[i].name, "");
+        int code = take_valued(c, &valued[i], *used_next ? next : arg + n + 1);
         return code ? -code : 1;
     }
     return 0;
@@ -184,10 +253,32 @@ static int take_chunk(struct command *c, const char *next, bool *used_next)
         return -fail_usage("%s needs a chunk of Lua%s", "-e", "");
     if (c->host.script)
         return -fail_usage("%s and the script %s: one of them", "-e", c->host.script);
-    c->chunk = next;
+    c->host.chunk = next;
     c->host.script = "-e";
     *used_next = true;
     return 1;
+}
+
+/* `simlua sweep …`: the rest is for the module of that name in lib/sim/. */
+static bool take_subcommand(struct command *c, int argc, char **argv)
+{
+    static const char *const words[][2] = {
+        {"verify", "require('sim.verify')(...)"},
+        {"batch", "require('sim.batch')(...)"},
+        {"sweep", "require('sim.sweep')(...)"},
+        {"film", "require('sim.film').main(...)"},
+    };
+    for (size_t i = 0; argc > 1 && i < sizeof words / sizeof *words; i++) {
+        if (strcmp(argv[1], words[i][0]) != 0)
+            continue;
+        c->subcommand = true;
+        c->host.script = words[i][0];
+        c->host.chunk = words[i][1];
+        c->host.arguments = argv + 2;
+        c->host.argument_count = argc - 2;
+        return true;
+    }
+    return false;
 }
 
 /* Sort argv into our options, the script, and the script's own (in order). */
@@ -343,7 +434,7 @@ static void print_device(const struct sim_host *host)
 {
     const struct sim_device *device = host->device;
     char text[400];
-    if (host->quiet || host->help)
+    if (host->quiet || host->help || host->declare)
         return;
     if (device->kind == SIM_CUDA)
         snprintf(text, sizeof text, "simlua: on cuda:%d, %s\n", device->index, device->name);
@@ -361,7 +452,7 @@ static int run_script(struct command *c, const char *program)
         say("simlua: cannot find its own modules (lib/sim) beside the program\n");
         return SIM_EXIT_FILE;
     }
-    if (!c->chunk && strcmp(host->script, "-") != 0) {
+    if (!host->chunk && strcmp(host->script, "-") != 0) {
         host->script_path = find_script(host, path, sizeof path);
         if (!host->script_path) {
             fprintf(stderr, "simlua: no script '%s', neither here nor in %s\n", host->script,
@@ -369,6 +460,8 @@ static int run_script(struct command *c, const char *program)
             return SIM_EXIT_FILE;
         }
     }
+    if (c->subcommand)
+        return sim_script_run(host, program);
     enum sim_status status =
         sim_device_open(host->device_spec, (int)c->threads, &host->device);
     if (status != SIM_OK) {
@@ -377,7 +470,8 @@ static int run_script(struct command *c, const char *program)
     }
     host->device->sync = c->sync;
     print_device(host);
-    int code = sim_script_run(host, program, c->chunk);
+    set_alarm(host->max_time);
+    int code = sim_script_run(host, program);
     if (code >= 128) { /* do not wait for work that nobody wants any more */
         fflush(stderr);
         _exit(code);
@@ -388,15 +482,16 @@ static int run_script(struct command *c, const char *program)
 
 int main(int argc, char **argv)
 {
-    struct command c = {.host = {.frame_count = -1, .seed = -1, .device_spec = "auto",
-                                 .say = say}};
+    struct command c = {.host = {.frame_count = -1, .seed = -1, .from = -1, .to = -1,
+                                 .every = -1, .device_spec = "auto", .say = say}};
     /* A closed descriptor 0, 1 or 2 must not become one of our files. */
     int fd;
     while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2)
         continue;
     close(fd);
+    sim_fail_arm();
     const char *program = argc > 0 ? argv[0] : "simlua";
-    int code = parse(&c, argc, argv);
+    int code = take_subcommand(&c, argc, argv) ? SIM_EXIT_DONE : parse(&c, argc, argv);
     if (code)
         return code;
     if (c.version || c.devices || c.help_word || (c.host.help && !c.host.script))

@@ -48,21 +48,20 @@ enum sim_status sim_model_group(struct sim_model *model, const char *name, int *
             return SIM_OK;
         }
     if (model->group_count == SIM_MODEL_GROUPS)
-        return sim_fail(SIM_BAD_ARGUMENT, "no room for group '%s': a model has at most %d",
-                        name, SIM_MODEL_GROUPS);
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "no room for group '%s': a model has at most %d", name,
+                        SIM_MODEL_GROUPS);
     *index = model->group_count++;
     memcpy(model->groups[*index], name, strlen(name) + 1);
     return SIM_OK;
 }
 
-enum sim_status sim_model_part(struct sim_model *model, const char *name, const char *part,
-                               int *index)
+enum sim_status sim_model_part(struct sim_model *model, const char *name,
+                               const char *part, int *index)
 {
     char whole[2 * SIM_GROUP_NAME];
-    if (!part)
-        return sim_model_group(model, name, index);
-    if (strlen(name) >= SIM_GROUP_NAME)
-        return sim_model_group(model, name, index); /* says that it is too long */
+    if (!part || !*name || strlen(name) >= SIM_GROUP_NAME)
+        return sim_model_group(model, name, index); /* which says what is wrong */
     snprintf(whole, sizeof whole, "%s.%s", name, part);
     return sim_model_group(model, whole, index);
 }

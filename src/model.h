@@ -10,14 +10,14 @@
 
 #include "status.h"
 
-#define SIM_GROUP_NAME 32
+#define SIM_GROUP_NAME   32
 #define SIM_MODEL_GROUPS 64
-#define SIM_MODEL_MAX 2147483647 /* bodies */
+#define SIM_MODEL_MAX    2147483647 /* bodies */
 
 struct sim_body {
     double position[3];
     double velocity[3];
-    double mass; /* or charge; zero for a tracer */
+    double mass;   /* or charge; zero for a tracer */
     int32_t group; /* index into the model's groups */
 };
 
@@ -44,14 +44,14 @@ void sim_model_free(struct sim_model *model);
 enum sim_status sim_model_group(struct sim_model *model, const char *name, int *index);
 
 /* The same for the group "name.part"; just "name" when part is NULL. */
-enum sim_status sim_model_part(struct sim_model *model, const char *name, const char *part,
-                               int *index);
+enum sim_status sim_model_part(struct sim_model *model, const char *name,
+                               const char *part, int *index);
 
 /* The sum of masses, in index order. */
 double sim_model_mass(const struct sim_model *model);
 
-/* Shift so that centre of mass and momentum are zero, to rounding. Where the masses sum to
- * zero every body counts the same. */
+/* Shift so that centre of mass and momentum are zero, to rounding. Where the masses sum
+ * to zero every body counts the same. */
 void sim_model_recentre(struct sim_model *model);
 
 /* Turn about the origin by tilt = (inclination about the x axis, then node about the z

@@ -1,5 +1,6 @@
-/* npy.c - the format of NumPy's NEP 1: "\x93NUMPY", version, the length of a header that is
- * a Python dictionary, padded so that the numbers begin at a multiple of 64, the numbers.
+/* npy.c - the format of NumPy's NEP 1: "\x93NUMPY", version, the length of a header that
+ * is a Python dictionary, padded so that the numbers begin at a multiple of 64, the
+ * numbers.
  *
  * Not here: other types, big-endian numbers, Fortran order. */
 #include "npy.h"
@@ -17,7 +18,8 @@ static uint64_t little_endian(const char *bytes, int count)
     return value;
 }
 
-/* What follows a key of the dictionary, without blanks before it; NULL if it is not there. */
+/* What follows a key of the dictionary, without blanks before it; NULL if it is not
+ * there. */
 static const char *value_of(const char *header, const char *key)
 {
     const char *at = strstr(header, key);
@@ -30,7 +32,8 @@ static const char *value_of(const char *header, const char *key)
     return at + strspn(at, " \t");
 }
 
-static enum sim_status read_header(const char *path, const char *header, struct sim_npy *out)
+static enum sim_status read_header(const char *path, const char *header,
+                                   struct sim_npy *out)
 {
     const char *type = value_of(header, "'descr'");
     const char *fortran = value_of(header, "'fortran_order'");
@@ -40,7 +43,8 @@ static enum sim_status read_header(const char *path, const char *header, struct 
     if (!type || !fortran || !shape)
         return sim_fail(SIM_FILE, "'%s' has a damaged .npy header", path);
     if (strncmp(type, "'<f4'", 5) != 0 && strncmp(type, "'<f8'", 5) != 0)
-        return sim_fail(SIM_FILE, "'%s' holds numbers of the type %.6s: '<f4' or '<f8' are read",
+        return sim_fail(SIM_FILE,
+                        "'%s' holds numbers of the type %.6s: '<f4' or '<f8' are read",
                         path, type);
     if (strncmp(fortran, "False", 5) != 0)
         return sim_fail(SIM_FILE, "'%s' is in Fortran order: save it in C order", path);
@@ -69,8 +73,8 @@ enum sim_status sim_npy_open(const char *path, const char *bytes, size_t size,
     SIM_TRY(read_header(path, header, out));
     size_t item = out->is_double ? 8 : 4, have = (size - start - (size_t)length) / item;
     if ((uint64_t)out->rows > have / (uint64_t)out->columns)
-        return sim_fail(SIM_FILE, "'%s' is cut short: %zu numbers of %lld x %lld", path, have,
-                        (long long)out->rows, (long long)out->columns);
+        return sim_fail(SIM_FILE, "'%s' is cut short: %zu numbers of %lld x %lld", path,
+                        have, (long long)out->rows, (long long)out->columns);
     out->data = bytes + start + length;
     return SIM_OK;
 }
@@ -87,16 +91,18 @@ double sim_npy_get(const struct sim_npy *npy, size_t index)
     return (double)single;
 }
 
-void sim_npy_header(int64_t rows, int64_t columns, bool is_double, char out[SIM_NPY_HEADER])
+void sim_npy_header(int64_t rows, int64_t columns, bool is_double,
+                    char out[SIM_NPY_HEADER])
 {
     const int length = SIM_NPY_HEADER - 10;
     memset(out, ' ', SIM_NPY_HEADER);
     memcpy(out, MAGIC "\x01\x00", 8);
     out[8] = (char)length;
     out[9] = 0;
-    int used = snprintf(out + 10, SIM_NPY_HEADER - 10,
-                        "{'descr': '<f%d', 'fortran_order': False, 'shape': (%lld, %lld), }",
-                        is_double ? 8 : 4, (long long)rows, (long long)columns);
+    int used =
+        snprintf(out + 10, SIM_NPY_HEADER - 10,
+                 "{'descr': '<f%d', 'fortran_order': False, 'shape': (%lld, %lld), }",
+                 is_double ? 8 : 4, (long long)rows, (long long)columns);
     out[10 + used] = ' '; /* snprintf's zero */
     out[SIM_NPY_HEADER - 1] = '\n';
 }

@@ -6,8 +6,8 @@
  * On the way in, nu < 0. The time to pericentre follows from Kepler's equation with the
  * eccentric anomaly, its hyperbolic form, or Barker's equation for the parabola.
  *
- * For galaxies this is the orbit of two points: their halos overlap well before they meet,
- * so that the passage is a little wider and later (and the orbit loses energy). */
+ * For galaxies this is the orbit of two points: their halos overlap well before they
+ * meet, so that the passage is a little wider and later (and the orbit loses energy). */
 #include "orbit.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ static enum sim_status anomaly(const struct sim_orbit_desc *d, double *cosine)
     double widest = e < 1 ? q * (1 + e) / (1 - e) : INFINITY;
     if (r < q * (1 - 1e-12) || r > widest * (1 + 1e-12))
         return sim_fail(SIM_BAD_ARGUMENT,
-                        "separation %g is not on the orbit, which runs from %g to %g", r, q,
-                        widest);
+                        "separation %g is not on the orbit, which runs from %g to %g", r,
+                        q, widest);
     *cosine = e > 0 ? fmin(fmax((q * (1 + e) / r - 1) / e, -1), 1) : 1;
     return SIM_OK;
 }

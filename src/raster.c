@@ -35,7 +35,8 @@
 
 #define WHITE 65535.0
 
-const char *const sim_channel_words[] = {"brightness", "alpha", "red", "green", "blue", NULL};
+const char *const sim_channel_words[] = {"brightness", "alpha", "red",
+                                         "green",      "blue",  NULL};
 
 /* 0..65535 */
 static uint64_t level(const uint16_t rgba[4], enum sim_channel channel)
@@ -56,7 +57,8 @@ static uint64_t level(const uint16_t rgba[4], enum sim_channel channel)
     return (uint64_t)(light * (rgba[3] / WHITE) + 0.5);
 }
 
-static void add_up(struct sim_raster *raster, const uint16_t *rgba, enum sim_channel channel)
+static void add_up(struct sim_raster *raster, const uint16_t *rgba,
+                   enum sim_channel channel)
 {
     int64_t w = raster->width;
     memset(raster->sums, 0, (size_t)(w + 1) * sizeof *raster->sums);
@@ -76,9 +78,10 @@ static enum sim_status decode(const char *path, const char *bytes, size_t size,
 {
     int w = 0, h = 0, kinds = 0;
     if (size > INT_MAX)
-        return sim_fail(SIM_FILE, "'%s' is too large for a picture: %zu bytes", path, size);
-    *rgba = stbi_load_16_from_memory((const unsigned char *)bytes, (int)size, &w, &h, &kinds,
-                                     4);
+        return sim_fail(SIM_FILE, "'%s' is too large for a picture: %zu bytes", path,
+                        size);
+    *rgba = stbi_load_16_from_memory((const unsigned char *)bytes, (int)size, &w, &h,
+                                     &kinds, 4);
     if (!*rgba)
         return sim_fail(SIM_FILE, "'%s' cannot be read as a PNG picture: %s", path,
                         stbi_failure_reason());
@@ -91,7 +94,8 @@ static enum sim_status make_sums(const char *path, const uint16_t *rgba,
                                  enum sim_channel channel, struct sim_raster *out)
 {
     size_t bytes;
-    SIM_TRY(sim_size_multiply((size_t)out->width + 1, (size_t)out->height + 1, path, &bytes));
+    SIM_TRY(
+        sim_size_multiply((size_t)out->width + 1, (size_t)out->height + 1, path, &bytes));
     SIM_TRY(sim_size_multiply(bytes, sizeof *out->sums, path, &bytes));
     out->sums = malloc(bytes);
     if (!out->sums)
@@ -144,7 +148,8 @@ static double pixel(const struct sim_raster *raster, double i, double j)
 {
     if (!(i >= 0 && i < (double)raster->width && j >= 0 && j < (double)raster->height))
         return 0;
-    const uint64_t *at = raster->sums + (raster->height - 1 - (int64_t)j) * (raster->width + 1) +
+    const uint64_t *at = raster->sums +
+                         (raster->height - 1 - (int64_t)j) * (raster->width + 1) +
                          (int64_t)i;
     const uint64_t *below = at + raster->width + 1;
     return (double)(below[1] - below[0] - (at[1] - at[0])) / WHITE;

@@ -1,8 +1,8 @@
 /* raster.h - PNG pictures read as numbers, and their means over any rectangle.
  *
- * One channel of a picture, 0..1, is kept as a table of sums from the upper left, in whole
- * numbers (16 bits a pixel, exact), so that the mean over a rectangle of any size costs four
- * look-ups. Inside a pixel its value is constant. */
+ * One channel of a picture, 0..1, is kept as a table of sums from the upper left, in
+ * whole numbers (16 bits a pixel, exact), so that the mean over a rectangle of any size
+ * costs four look-ups. Inside a pixel its value is constant. */
 #ifndef SIM_RASTER_H
 #define SIM_RASTER_H
 
@@ -30,8 +30,8 @@ enum sim_status sim_raster_read(const char *path, enum sim_channel channel,
                                 struct sim_raster *out);
 void sim_raster_free(struct sim_raster *raster);
 
-/* The mean, 0..1, over [x0, x1) x [y0, y1) in pixels from the lower left, y up. Outside the
- * picture is 0; of an empty rectangle: the pixel that holds the point. */
+/* The mean, 0..1, over [x0, x1) x [y0, y1) in pixels from the lower left, y up. Outside
+ * the picture is 0; of an empty rectangle: the pixel that holds the point. */
 double sim_raster_mean(const struct sim_raster *raster, double x0, double y0, double x1,
                        double y1);
 

@@ -12,7 +12,8 @@
 
 #include "npy.h"
 
-const char *const sim_row_names[SIM_ROW + 1] = {"x", "y", "z", "vx", "vy", "vz", "m", NULL};
+const char *const sim_row_names[SIM_ROW + 1] = {"x",  "y",  "z", "vx",
+                                                "vy", "vz", "m", NULL};
 
 enum sim_status sim_rows_store(const double row[SIM_ROW], const char *where,
                                struct sim_body *body)
@@ -64,13 +65,14 @@ static enum sim_status read_all(const char *path, char **text, size_t *size)
 
 struct csv {
     const char *path;
-    int64_t line;                 /* of the file, from 1 */
+    int64_t line; /* of the file, from 1 */
     char separator;
-    int columns, field[SIM_ROW];  /* column c holds field[c] */
+    int columns, field[SIM_ROW]; /* column c holds field[c] */
     double mass;
 };
 
-/* Cut the next line off *at; false at the end. Blank lines and comments are passed over. */
+/* Cut the next line off *at; false at the end. Blank lines and comments are passed over.
+ */
 static bool next_line(struct csv *csv, char **at, char **line)
 {
     while (**at) {
@@ -220,8 +222,9 @@ static enum sim_status npy_read(const char *path, const char *bytes, size_t size
     struct sim_npy npy;
     SIM_TRY(sim_npy_open(path, bytes, size, &npy));
     if (npy.columns != SIM_ROW)
-        return sim_fail(SIM_FILE, "'%s' has the shape (%lld, %lld); (n, 7) is needed: "
-                                  "x, y, z, vx, vy, vz, m",
+        return sim_fail(SIM_FILE,
+                        "'%s' has the shape (%lld, %lld); (n, 7) is needed: "
+                        "x, y, z, vx, vy, vz, m",
                         path, (long long)npy.rows, (long long)npy.columns);
     SIM_TRY(sim_model_new(npy.rows, out));
     enum sim_status status = npy_rows(path, &npy, out);
@@ -239,8 +242,8 @@ enum sim_status sim_rows_read(const char *path, double mass, struct sim_model *o
     if (!is_csv && !is_npy)
         return sim_fail(SIM_FILE, "'%s' ends neither in .csv nor in .npy", path);
     SIM_TRY(read_all(path, &text, &size));
-    enum sim_status status = is_csv ? csv_read(path, text, size, mass, out)
-                                    : npy_read(path, text, size, out);
+    enum sim_status status =
+        is_csv ? csv_read(path, text, size, mass, out) : npy_read(path, text, size, out);
     free(text);
     return status;
 }

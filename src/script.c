@@ -279,7 +279,7 @@ static void set_arguments(lua_State *L, const struct sim_host *host, const char 
 
 struct run {
     struct sim_host *host;
-    const char *program, *chunk;
+    const char *program;
 };
 
 static void load_script(lua_State *L, const struct run *run)
@@ -287,8 +287,11 @@ static void load_script(lua_State *L, const struct run *run)
     const struct sim_host *host = run->host;
     struct stat info;
     int status;
-    if (run->chunk)
-        status = luaL_loadbufferx(L, run->chunk, strlen(run->chunk), "=-e", "t");
+    if (host->chunk) { /* one of ours, as `simlua sweep` runs, has no line to be blamed */
+        lua_pushfstring(L, host->device ? "=-e" : "@%s/command", host->library);
+        status = luaL_loadbufferx(L, host->chunk, strlen(host->chunk), lua_tostring(L, -1), "t");
+        lua_remove(L, -2);
+    }
     else if (!strcmp(host->script, "-"))
         status = luaL_loadfilex(L, NULL, "t");
     else if (stat(host->script_path, &info) == 0 && S_ISDIR(info.st_mode)) {
@@ -315,9 +318,12 @@ static int protected_run(lua_State *L)
     track_coroutines(L);
     load_text_only(L);
     set_exit(L);
+    sim_lua_set_random(L);
     set_module_path(L, host);
     preload(L, "sim.core", sim_lua_open);
     preload(L, "sim.host", sim_lua_open_host);
+    preload(L, "sim.checkpoint", sim_lua_open_checkpoint);
+    preload(L, "sim.process", sim_lua_open_process);
     set_arguments(L, host, run->program);
     make_globals_strict(L);
     lua_settop(L, 0);
@@ -340,6 +346,7 @@ static int report(lua_State *L, struct sim_host *host)
         status = SIM_INTERRUPTED;
     if (status == SIM_OK) { /* not even explained: out of memory */
         host->say("simlua: out of memory while running the script\n");
+        lua_setwarnf(L, NULL, NULL); /* finalizers without memory have nothing to add */
         return SIM_EXIT_DEVICE;
     }
     lua_getfield(L, -1, "message");
@@ -387,9 +394,9 @@ static void warning(void *context, const char *text, int more)
     continued = more != 0;
 }
 
-int sim_script_run(struct sim_host *host, const char *program, const char *chunk)
+int sim_script_run(struct sim_host *host, const char *program)
 {
-    struct run run = {host, program, chunk};
+    struct run run = {host, program};
     lua_State *L = luaL_newstate();
     if (!L) {
         host->say("simlua: out of memory\n");

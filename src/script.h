@@ -5,10 +5,10 @@
 
 #include "lua_sim.h"
 
-/* Run host->script (a file, "-" for standard input) or, if `chunk` is not NULL, that text.
- * Prints a failure with host->say and returns the process's exit code. `program` is what
- * arg[-1] says. */
-int sim_script_run(struct sim_host *host, const char *program, const char *chunk);
+/* Run host->script (a file, "-" for standard input) or, if host->chunk is not NULL, that
+ * text. Prints a failure with host->say and returns the process's exit code. `program` is
+ * what arg[-1] says. */
+int sim_script_run(struct sim_host *host, const char *program);
 
 /* For the signal handler: make the running Lua code stop soon. Async-signal-safe as far as
  * lua_sethook is (lua.c relies on the same). */

@@ -1,13 +1,14 @@
 /* spheres.c - single spheres of bodies of equal mass.
  *
  * Plummer (MNRAS 71, 460, 1911): psi = GM / sqrt(r^2 + a^2), sampled as in Aarseth, Henon
- * and Wielen (A&A 37, 183, 1974): r = a (u^(-2/3) - 1)^(-1/2), and speeds q = v / v_escape
- * with weight q^2 (1 - q^2)^(7/2), by rejection under 0.1 (its maximum is 0.0922).
- *     W = -3 pi G M^2 / (32 a),  K = -W/2.
+ * and Wielen (A&A 37, 183, 1974): r = a (u^(-2/3) - 1)^(-1/2), and speeds q = v /
+ * v_escape with weight q^2 (1 - q^2)^(7/2), by rejection under 0.1 (its maximum is
+ * 0.0922). W = -3 pi G M^2 / (32 a),  K = -W/2.
  *
- * Hernquist (ApJ 356, 359, 1990): through Eddington's inversion, see spherical.c. Bodies come
- * in pairs, (x, v) and (-x, -v), so that the mass centre stays on the cusp: the mean radius
- * of an uncut sphere is infinite, and one far body would pull the mass centre off.
+ * Hernquist (ApJ 356, 359, 1990): through Eddington's inversion, see spherical.c. Bodies
+ * come in pairs, (x, v) and (-x, -v), so that the mass centre stays on the cusp: the mean
+ * radius of an uncut sphere is infinite, and one far body would pull the mass centre off.
+ * Radii are spread evenly (sim_random_even).
  *
  * Uniform: rho constant within R, W = -3 G M^2 / (5 R); normal velocities of the same
  * dispersion everywhere (not an equilibrium, whatever its virial ratio), and solid-body
@@ -19,7 +20,7 @@
 #include "../kernels/philox.h"
 #include "spherical.h"
 
-enum purpose { RADIUS, SPEED, PLACE, HEADING, NORMALS };
+enum purpose { RADIUS, SPEED, PLACE, HEADING, NORMALS }; /* of random numbers */
 
 static void scale_velocities(struct sim_model *model, double factor)
 {
@@ -39,7 +40,8 @@ static double plummer_speed(uint64_t seed, uint64_t body)
     return u[0];
 }
 
-static void plummer_body(const struct sim_plummer_desc *d, int64_t i, struct sim_body *out)
+static void plummer_body(const struct sim_plummer_desc *d, int64_t i,
+                         struct sim_body *out)
 {
     uint64_t seed = (uint64_t)d->placement.seed, body = (uint64_t)i;
     double u[2], a = d->scale;
@@ -52,8 +54,8 @@ static void plummer_body(const struct sim_plummer_desc *d, int64_t i, struct sim
     out->mass = d->mass / (double)d->n;
 }
 
-/* sum_{i<j} m_i m_j / r_ij. Rows are summed by themselves, then in index order, so that the
- * number of threads does not show. */
+/* sum_{i<j} m_i m_j / r_ij. Rows are summed by themselves, then in index order, so that
+ * the number of threads does not show. */
 static enum sim_status pair_sum(const struct sim_model *model, double *out)
 {
     struct sim_model rows; /* borrowed for its checked allocation */
@@ -130,7 +132,8 @@ static enum sim_status hernquist_solve(const struct sim_hernquist_desc *d,
     return sim_isotropic_solve(iso, potential, &sphere);
 }
 
-enum sim_status sim_hernquist_new(const struct sim_hernquist_desc *d, struct sim_model *out)
+enum sim_status sim_hernquist_new(const struct sim_hernquist_desc *d,
+                                  struct sim_model *out)
 {
     int group;
     struct sim_potential potential;
@@ -145,7 +148,8 @@ enum sim_status sim_hernquist_new(const struct sim_hernquist_desc *d, struct sim
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < d->n; i++) {
         struct sim_body *b = &out->bodies[i];
-        sim_isotropic_draw(&iso, (uint64_t)d->placement.seed, (uint64_t)i / 2, RADIUS,
+        uint64_t seed = (uint64_t)d->placement.seed, pair = (uint64_t)i / 2;
+        sim_isotropic_draw(&iso, sim_random_even(seed, pair, RADIUS), seed, pair, SPEED,
                            b->position, b->velocity);
         for (int k = 0; k < 3 && i % 2; k++) {
             b->position[k] = -b->position[k];

@@ -32,7 +32,8 @@ struct sim_uniform_sphere_desc {
     struct sim_placement placement;
 };
 
-enum sim_status sim_plummer_new(const struct sim_plummer_desc *desc, struct sim_model *out);
+enum sim_status sim_plummer_new(const struct sim_plummer_desc *desc,
+                                struct sim_model *out);
 enum sim_status sim_hernquist_new(const struct sim_hernquist_desc *desc,
                                   struct sim_model *out);
 enum sim_status sim_uniform_sphere_new(const struct sim_uniform_sphere_desc *desc,

@@ -7,16 +7,13 @@
  * the pull being -d psi/dr. The field of any sphere is a sum over its shells; with
  * eps = 0 it is Newton's.
  *
- * Distribution function (Eddington 1916; Binney and Tremaine, Galactic Dynamics, eq. 4.46):
- * a density rho in the potential psi (its own and all others') is in equilibrium when
- * energies E = psi - v^2/2 are distributed as
- *     f(E) = 1/(sqrt(8) pi^2) [ int_0^E  d^2rho/dpsi^2  dpsi / sqrt(E - psi)
+ * Distribution function (Eddington 1916; Binney and Tremaine, Galactic Dynamics,
+ * eq. 4.46): a density rho in the potential psi (its own and all others') is in
+ * equilibrium when energies E = psi - v^2/2 are distributed as f(E) = 1/(sqrt(8) pi^2) [
+ * int_0^E  d^2rho/dpsi^2  dpsi / sqrt(E - psi)
  *                               + (drho/dpsi)_0 / sqrt(E) ].
- * drho/dpsi is taken as linear in psi between neighbouring radii, for which the integral is
- * exact; the error is of second order in the spacing of the grid.
- *
- * Radii are drawn evenly (sim_random_even), so that mass radii scatter little between seeds;
- * speeds and directions are independent.
+ * drho/dpsi is taken as linear in psi between neighbouring radii, for which the integral
+ * is exact; the error is of second order in the spacing of the grid.
  *
  * Not here: flattened or anisotropic spheres; densities other than Hernquist's. */
 #include "spherical.h"
@@ -135,10 +132,10 @@ static void cumulate(const struct sim_hernquist *h, const struct sim_potential *
     within[0] = (r0 / (r0 + h->scale)) * (r0 / (r0 + h->scale));
     for (int i = 1; i < SIM_RADII; i++) {
         double middle = sqrt(grid->r[i] * grid->r[i - 1]);
-        within[i] = within[i - 1] +
-                    grid->ratio / 6 *
-                        (shell_mass(h, grid->r[i - 1]) + 4 * shell_mass(h, middle) +
-                         shell_mass(h, grid->r[i]));
+        within[i] =
+            within[i - 1] + grid->ratio / 6 *
+                                (shell_mass(h, grid->r[i - 1]) +
+                                 4 * shell_mass(h, middle) + shell_mass(h, grid->r[i]));
     }
 }
 
@@ -231,9 +228,10 @@ enum sim_status sim_isotropic_solve(struct sim_isotropic *out,
         out->f[i] = fmax(out->f[i], 0);
     }
     if (least < -1e-3 * most)
-        return sim_fail(SIM_BAD_ARGUMENT, "a sphere of scale %g has no equilibrium in the "
-                                          "field of the rest; make it more compact, or the "
-                                          "rest lighter",
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "a sphere of scale %g has no equilibrium in the "
+                        "field of the rest; make it more compact, or the "
+                        "rest lighter",
                         sphere->scale);
     for (int i = 0; i < SIM_RADII; i++)
         out->bound[i] = 1.02 * highest(out, potential->psi[i]);
@@ -277,11 +275,12 @@ static double draw_speed(const struct sim_isotropic *iso, uint64_t seed, uint64_
     return v;
 }
 
-void sim_isotropic_draw(const struct sim_isotropic *iso, uint64_t seed, uint64_t body,
-                        uint32_t purpose, double position[3], double velocity[3])
+void sim_isotropic_draw(const struct sim_isotropic *iso, double share, uint64_t seed,
+                        uint64_t body, uint32_t purpose, double position[3],
+                        double velocity[3])
 {
-    double r = draw_radius(iso, sim_random_even(seed, body, purpose));
-    double v = draw_speed(iso, seed, body, purpose + 1, r);
-    sim_random_vector(seed, body, purpose + 2, 0, r, position);
-    sim_random_vector(seed, body, purpose + 3, 0, v, velocity);
+    double r = draw_radius(iso, share);
+    double v = draw_speed(iso, seed, body, purpose, r);
+    sim_random_vector(seed, body, purpose + 1, 0, r, position);
+    sim_random_vector(seed, body, purpose + 2, 0, v, velocity);
 }

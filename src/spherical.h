@@ -14,10 +14,10 @@
 
 struct sim_potential {
     double G, eps;
-    double first, ratio;      /* r[i] = first * exp(i * ratio) */
+    double first, ratio; /* r[i] = first * exp(i * ratio) */
     double r[SIM_RADII];
-    double psi[SIM_RADII];    /* minus the potential, > 0 */
-    double pull[SIM_RADII];   /* minus the radial acceleration, >= 0 */
+    double psi[SIM_RADII];  /* minus the potential, > 0 */
+    double pull[SIM_RADII]; /* minus the radial acceleration, >= 0 */
 };
 
 /* Hernquist's sphere (ApJ 356, 359, 1990), rho = M a / (2 pi r (r + a)^3), times
@@ -62,8 +62,11 @@ enum sim_status sim_isotropic_solve(struct sim_isotropic *out,
                                     const struct sim_potential *potential,
                                     const struct sim_hernquist *sphere);
 
-/* Draw body `body`: uses the purposes `purpose` .. `purpose + 3` of sim_random_*. */
-void sim_isotropic_draw(const struct sim_isotropic *iso, uint64_t seed, uint64_t body,
-                        uint32_t purpose, double position[3], double velocity[3]);
+/* Draw body `body` at the radius within which `share` of the mass lies, 0 < share < 1:
+ * the caller says how radii are spread. Uses the purposes `purpose` .. `purpose + 2` of
+ * sim_random_*. */
+void sim_isotropic_draw(const struct sim_isotropic *iso, double share, uint64_t seed,
+                        uint64_t body, uint32_t purpose, double position[3],
+                        double velocity[3]);
 
 #endif

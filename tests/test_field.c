@@ -1,5 +1,5 @@
-/* test_field.c - fields on every device that is here: each operation against slow loops on
- * the host, the same bits for any number of threads and on CUDA, files, pictures. */
+/* test_field.c - fields on every device that is here: each operation against slow loops
+ * on the host, the same bits for any number of threads and on CUDA, files, pictures. */
 #include <float.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include "../src/field_image.h"
 #include "../src/file.h"
 #include "../src/frame.h"
+#include "../src/png.h"
 #include "../kernels/philox.h"
 #include "check.h"
 
@@ -37,7 +38,8 @@ static void open_devices(void)
         devices[k]->poison = true;
 }
 
-/* ---- a field with gaps between its rows and a mask -------------------------------------- */
+/* ---- a field with gaps between its rows and a mask
+ * -------------------------------------- */
 
 struct sample {
     struct sim_field field;
@@ -70,13 +72,20 @@ static void upload(struct sample *s)
 static void sample_new(struct sim_device *device, int64_t nx, int64_t ny, int gap,
                        bool is_double, bool with_mask, struct sample *s)
 {
-    const struct sim_field_desc desc = {.nx = nx, .ny = ny, .is_double = is_double, .x0 = -1,
-                                        .y0 = 2, .dx = 0.5, .dy = 0.25, .ox = 0.5, .oy = 0.5,
+    const struct sim_field_desc desc = {.nx = nx,
+                                        .ny = ny,
+                                        .is_double = is_double,
+                                        .x0 = -1,
+                                        .y0 = 2,
+                                        .dx = 0.5,
+                                        .dy = 0.25,
+                                        .ox = 0.5,
+                                        .oy = 0.5,
                                         .name = "u"};
     size_t cells = (size_t)(nx * ny);
     *s = (struct sample){.value = malloc(cells * 8), .masked = calloc(cells, 1)};
-    CHECK_OK(sim_buffer_new(device, (size_t)((nx + gap) * ny) * (is_double ? 8 : 4), "test",
-                            &s->data));
+    CHECK_OK(sim_buffer_new(device, (size_t)((nx + gap) * ny) * (is_double ? 8 : 4),
+                            "test", &s->data));
     CHECK_OK(sim_buffer_new(device, cells, "test", &s->mask));
     CHECK_OK(sim_field_view(device, &desc, s->data.data, &s->field));
     s->field.pitch = nx + gap;
@@ -99,7 +108,8 @@ static void sample_free(struct sample *s)
     free(s->masked);
 }
 
-/* ---- sums -------------------------------------------------------------------------------- */
+/* ---- sums
+ * -------------------------------------------------------------------------------- */
 
 /* The tree of kernels/field.h, straight from its description, over any list of terms. */
 static double tree(double *term, int64_t n)
@@ -142,8 +152,9 @@ static void expect_sums(struct sample *s)
 
 static void test_sums(struct sim_device *device, bool is_double)
 {
-    static const int64_t sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {2, 2}, {31, 33}, {64, 64},
-                                       {127, 129}, {4096, 1}, {4097, 1}, {1000, 37}};
+    static const int64_t sizes[][2] = {{1, 1},    {1, 7},    {7, 1},     {2, 2},
+                                       {31, 33},  {64, 64},  {127, 129}, {4096, 1},
+                                       {4097, 1}, {1000, 37}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int gap = 0; gap < 6; gap += 5) {
             struct sample s;
@@ -164,7 +175,8 @@ static void test_large_sum(struct sim_device *device)
     CHECK_OK(sim_field_new(device, &desc, &f));
     CHECK_OK(sim_field_paint(&f, &noise));
     CHECK_OK(sim_field_sums(&f, &sums));
-    /* uniform numbers: the sum's deviation is sqrt(n / 3), that of squares sqrt(4 n / 45) */
+    /* uniform numbers: the sum's deviation is sqrt(n / 3), that of squares sqrt(4 n / 45)
+     */
     double n = 4099.0 * 4099.0;
     CHECK_NEAR(sums.sum, 0, 4 * sqrt(n / 3));
     CHECK_NEAR(sums.squares, n / 3, 4 * sqrt(4 * n / 45));
@@ -183,12 +195,11 @@ static void test_not_finite(struct sim_device *device, bool is_double)
     sample_new(device, 127, 65, 3, is_double, true, &s);
     CHECK_OK(sim_field_check(&s.field, &bad));
     CHECK(bad == INT64_MAX);
-    int64_t open = 5000, closed = 40;
+    int64_t open = 5000;
     while (s.masked[open])
         open++;
-    while (!s.masked[closed])
-        closed++;
-    s.value[closed] = NAN; /* masked: does not count */
+    for (int64_t c = 0; c < 127 * 65; c++) /* masked: does not count */
+        s.value[c] = s.masked[c] ? NAN : s.value[c];
     upload(&s);
     CHECK_OK(sim_field_check(&s.field, &bad));
     CHECK(bad == INT64_MAX);
@@ -206,7 +217,8 @@ static void test_not_finite(struct sim_device *device, bool is_double)
     sample_free(&s);
 }
 
-/* ---- changing ---------------------------------------------------------------------------- */
+/* ---- changing
+ * ---------------------------------------------------------------------------- */
 
 /* The field against s->value, bit by bit. */
 static void expect_values(struct sample *s, const char *what)
@@ -217,8 +229,8 @@ static void expect_values(struct sample *s, const char *what)
     for (int64_t c = 0; c < n; c++)
         wrong += memcmp(&have[c], &s->value[c], 8) != 0;
     if (!CHECK(wrong == 0))
-        printf("     %s: %lld cells of %lld on %s\n", what, (long long)wrong, (long long)n,
-               s->field.ops->name);
+        printf("     %s: %lld cells of %lld on %s\n", what, (long long)wrong,
+               (long long)n, s->field.ops->name);
     free(have);
 }
 
@@ -277,8 +289,10 @@ static void test_gap(struct sim_device *device)
     uint32_t bits;
     sample_new(device, 5, 4, 3, false, false, &s);
     CHECK_OK(sim_field_fill(&s.field, 7));
-    CHECK_OK(sim_field_paint(&s.field, &(struct sim_paint){.value = 2, .mode = SIM_PAINT_ADD}));
-    CHECK_OK(sim_buffer_read(&s.data, (8 + 6) * sizeof between, &between, sizeof between));
+    CHECK_OK(sim_field_paint(&s.field,
+                             &(struct sim_paint){.value = 2, .mode = SIM_PAINT_ADD}));
+    CHECK_OK(
+        sim_buffer_read(&s.data, (8 + 6) * sizeof between, &between, sizeof between));
     memcpy(&bits, &between, sizeof bits);
     CHECK(bits == 0xffffffffu); /* the poison */
     sample_free(&s);
@@ -286,7 +300,8 @@ static void test_gap(struct sim_device *device)
 
 static void test_paint_modes(struct sim_device *device, bool is_double)
 {
-    static const enum sim_paint_mode modes[] = {SIM_PAINT_SET, SIM_PAINT_ADD, SIM_PAINT_MAX};
+    static const enum sim_paint_mode modes[] = {SIM_PAINT_SET, SIM_PAINT_ADD,
+                                                SIM_PAINT_MAX};
     struct sim_shape *g = NULL;
     CHECK_OK(sim_shape_gaussian((const double[2]){3, 4}, (const double[2]){1, 1}, &g));
     for (int m = 0; m < 3; m++) {
@@ -294,13 +309,15 @@ static void test_paint_modes(struct sim_device *device, bool is_double)
         sample_new(device, 41, 23, 1, is_double, false, &s);
         struct sim_lattice l = sim_field_lattice(&s.field);
         double value = round_to(is_double, 0.7);
-        CHECK_OK(sim_field_paint(&s.field, &(struct sim_paint){.shape = g, .mode = modes[m],
-                                                              .value = 0.7}));
+        CHECK_OK(sim_field_paint(
+            &s.field, &(struct sim_paint){.shape = g, .mode = modes[m], .value = 0.7}));
         for (int64_t c = 0; c < l.nx * l.ny; c++) {
-            double x = l.x + (double)(c % l.nx) * l.dx, y = l.y + (double)(c / l.nx) * l.dy;
+            double x = l.x + (double)(c % l.nx) * l.dx,
+                   y = l.y + (double)(c / l.nx) * l.dy;
             double w = (double)(float)sim_shape_weight(g, x, y), u = s.value[c];
             double part = multiply(is_double, w, value);
-            double set = add(is_double, u, multiply(is_double, w, add(is_double, value, -u)));
+            double set =
+                add(is_double, u, multiply(is_double, w, add(is_double, value, -u)));
             s.value[c] = !(w > 0)                    ? u
                          : modes[m] == SIM_PAINT_SET ? (w < 1 ? set : value)
                          : modes[m] == SIM_PAINT_ADD ? add(is_double, u, part)
@@ -337,8 +354,8 @@ static void test_noise(struct sim_device *device, bool is_double)
 {
     struct sample s;
     sample_new(device, 37, 11, 4, is_double, false, &s);
-    CHECK_OK(sim_field_paint(&s.field, &(struct sim_paint){.noise = true, .seed = 99,
-                                                          .low = -2, .high = 3}));
+    CHECK_OK(sim_field_paint(
+        &s.field, &(struct sim_paint){.noise = true, .seed = 99, .low = -2, .high = 3}));
     for (uint64_t c = 0; c < 37 * 11; c++) {
         double u[2];
         sim_random_uniforms(99, c, 0x6e6f6973u, 0, u);
@@ -348,7 +365,8 @@ static void test_noise(struct sim_device *device, bool is_double)
     sample_free(&s);
 }
 
-/* ---- asking ------------------------------------------------------------------------------ */
+/* ---- asking
+ * ------------------------------------------------------------------------------ */
 
 static void test_probe(struct sim_device *device, bool is_double)
 {
@@ -421,7 +439,8 @@ static void test_hooks(struct sim_device *device)
     sample_free(&s);
 }
 
-/* ---- files ------------------------------------------------------------------------------- */
+/* ---- files
+ * ------------------------------------------------------------------------------- */
 
 static const char *temporary(const char *end)
 {
@@ -469,7 +488,8 @@ static void test_file_failures(struct sim_device *device)
     CHECK(sim_field_load(&s.field, "/nowhere/u.npy") == SIM_FILE);
     const char *path = temporary(".csv");
     CHECK_OK(sim_file_replace(path, "1,2\n3,x\n", 8));
-    CHECK(sim_field_load(&s.field, path) == SIM_FILE && strstr(sim_error_text(), "line 2"));
+    CHECK(sim_field_load(&s.field, path) == SIM_FILE &&
+          strstr(sim_error_text(), "line 2"));
     CHECK_OK(sim_file_replace(path, "1,2\n3,4,5\n", 10));
     CHECK(sim_field_load(&s.field, path) == SIM_FILE);
     CHECK_OK(sim_file_replace(path, "1; 2\r\n3\t4\n", 10));
@@ -484,18 +504,55 @@ static void test_file_failures(struct sim_device *device)
     sample_free(&s);
 }
 
-/* ---- pictures ---------------------------------------------------------------------------- */
+/* 6 x 4 pixels on 3 x 2 and on 4 x 4 cells: means over areas, y up. */
+static void test_load_picture(struct sim_device *device)
+{
+    const uint8_t grey[24] = {0,  0,  10, 30, 90, 90,  0,   0,   30, 50,  90, 90,
+                              40, 40, 0,  0,  80, 120, 200, 200, 0,  100, 40, 160};
+    const char *path = temporary(".png");
+    struct sim_png png;
+    struct sample s;
+    CHECK_OK(sim_png_encode(grey, 6, 4, 1, &png));
+    CHECK_OK(sim_file_replace(path, png.bytes, png.size));
+    sim_png_free(&png);
+    sample_new(device, 3, 2, 0, true, false, &s);
+    CHECK_OK(sim_field_load(&s.field, path));
+    const double want[6] = {120, 25, 100, 0, 30, 90};
+    double have[6];
+    CHECK_OK(sim_field_read(&s.field, have));
+    for (int c = 0; c < 6; c++)
+        CHECK_NEAR(have[c] * 255, want[c], 1e-6 * 255);
+    sample_free(&s);
+    sample_new(device, 4, 4, 0, true, false, &s);
+    double v;
+    CHECK_OK(sim_field_load(&s.field, path));
+    CHECK_OK(sim_field_get(&s.field, 2, 0, &v)); /* pixels 3 .. 4.5 of the lowest row */
+    CHECK_NEAR(v * 255, (100 + 0.5 * 40) / 1.5, 1e-6 * 255);
+    sample_free(&s);
+    remove(path);
+}
 
-static const struct sim_field_picture plain = {
-    .scale = 4, .map = SIM_MAP_GREY, .range = {0, 255}, .filter = SIM_FILTER_CELLS,
-    .mask_color = {1, 0, 0}, .background = {0, 0, 1}, .contour_color = {0, 1, 0},
-    .contour_width = 1, .ticks = 5, .bar_color = {1, 1, 1}, .bar_size = 20};
+/* ---- pictures
+ * ---------------------------------------------------------------------------- */
+
+static const struct sim_field_picture plain = {.scale = 4,
+                                               .map = SIM_MAP_GREY,
+                                               .range = {0, 255},
+                                               .filter = SIM_FILTER_CELLS,
+                                               .mask_color = {1, 0, 0},
+                                               .background = {0, 0, 1},
+                                               .contour_color = {0, 1, 0},
+                                               .contour_width = 1,
+                                               .ticks = 5,
+                                               .bar_color = {1, 1, 1},
+                                               .bar_size = 20};
 
 static int pixel(const struct sim_image *image, int x, int y, int channel)
 {
     uint8_t v = 0;
-    CHECK_OK(sim_buffer_read(&image->pixels, ((size_t)y * (size_t)image->width + (size_t)x) * 3 +
-                                                 (size_t)channel, &v, 1));
+    CHECK_OK(sim_buffer_read(
+        &image->pixels,
+        ((size_t)y * (size_t)image->width + (size_t)x) * 3 + (size_t)channel, &v, 1));
     return v;
 }
 
@@ -558,6 +615,32 @@ static void test_picture_smooth(struct sim_device *device, bool is_double)
     CHECK_OK(sim_field_image(&s.field, &p, &image));
     CHECK(pixel(&image, 5, 1, 2) == 255 && pixel(&image, 10, 1, 2) == 255);
     CHECK_NEAR(pixel(&image, 7, 2, 0), 70, 0.51);
+    sim_image_free(&image);
+    sample_free(&s);
+}
+
+/* Many cells a pixel: the mean of those that take part, the mask by its share. */
+static void test_picture_mean(struct sim_device *device)
+{
+    struct sample s;
+    struct sim_image image;
+    struct sim_field_picture p = plain;
+    sample_new(device, 8, 8, 0, false, false, &s);
+    for (int c = 0; c < 64; c++)
+        s.value[c] = (c % 8 + c / 8) % 2 ? 200 : 0;
+    for (int c = 0; c < 4; c++) { /* a quarter of the lower left pixel */
+        s.masked[c] = 1;
+        s.value[c] = 255;
+    }
+    upload(&s);
+    CHECK_OK(sim_buffer_write(&s.mask, 0, s.masked, 64));
+    s.field.mask = s.mask.data;
+    s.field.dy = s.field.dx;
+    p.width = p.height = 2;
+    CHECK_OK(sim_field_image(&s.field, &p, &image));
+    CHECK(pixel(&image, 0, 0, 0) == 100 && pixel(&image, 1, 1, 1) == 100);
+    CHECK_NEAR(pixel(&image, 0, 1, 1), 0.75 * 100, 0.51); /* the mask is red */
+    CHECK_NEAR(pixel(&image, 0, 1, 0), 0.75 * 100 + 0.25 * 255, 0.51);
     sim_image_free(&image);
     sample_free(&s);
 }
@@ -719,6 +802,8 @@ static void test_device(struct sim_device *device)
     test_bounds(device);
     test_hooks(device);
     test_file_failures(device);
+    test_load_picture(device);
+    test_picture_mean(device);
     test_contours(device);
     test_range(device);
     test_nan_in_picture(device);

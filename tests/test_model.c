@@ -18,7 +18,8 @@
 #include "../src/spheres.h"
 #include "../src/spherical.h"
 
-/* --- random numbers ------------------------------------------------------------------- */
+/* --- random numbers -------------------------------------------------------------------
+ */
 
 static void check_philox(const uint32_t counter[4], const uint32_t key[2],
                          const uint32_t want[4])
@@ -81,7 +82,8 @@ static void test_even(void)
     CHECK(sim_random_even(3, 0, 5) != sim_random_even(3, 0, 6));
 }
 
-/* --- models --------------------------------------------------------------------------- */
+/* --- models ---------------------------------------------------------------------------
+ */
 
 static void test_place(void)
 {
@@ -90,7 +92,8 @@ static void test_place(void)
     m.bodies[0].position[1] = 1;
     m.bodies[0].velocity[0] = 2;
     sim_model_place(&m, (double[]){10, 0, 0}, (double[]){0, 0, 5}, (double[]){90, 90, 0});
-    /* y turned about x is z; turned about z it stays. The velocity x turned about z is y. */
+    /* y turned about x is z; turned about z it stays. The velocity x turned about z is y.
+     */
     CHECK_NEAR(m.bodies[0].position[0], 10, 0);
     CHECK_NEAR(m.bodies[0].position[1], 0, 0);
     CHECK_NEAR(m.bodies[0].position[2], 1, 0);
@@ -119,6 +122,7 @@ static void test_groups(void)
     CHECK(sim_model_group(&m, "a name of far more than thirty-one letters", &a) ==
           SIM_BAD_ARGUMENT);
     CHECK(sim_model_group(&m, "", &a) == SIM_BAD_ARGUMENT);
+    CHECK(sim_model_part(&m, "", "disc", &a) == SIM_BAD_ARGUMENT);
     for (int i = 2; i < SIM_MODEL_GROUPS; i++) {
         char name[8];
         snprintf(name, sizeof name, "g%d", i);
@@ -135,14 +139,16 @@ static int compare(const void *a, const void *b)
 }
 
 /* Sorted distances from the origin of the bodies of one group (all: -1). */
-static double *distances(const struct sim_model *m, int group, bool in_plane, int64_t *count)
+static double *distances(const struct sim_model *m, int group, bool in_plane,
+                         int64_t *count)
 {
     double *r = malloc((size_t)m->n * sizeof *r);
     *count = 0;
     for (int64_t i = 0; i < m->n; i++) {
         const double *x = m->bodies[i].position;
         if (group < 0 || m->bodies[i].group == group)
-            r[(*count)++] = sqrt(x[0] * x[0] + x[1] * x[1] + (in_plane ? 0 : x[2] * x[2]));
+            r[(*count)++] =
+                sqrt(x[0] * x[0] + x[1] * x[1] + (in_plane ? 0 : x[2] * x[2]));
     }
     qsort(r, (size_t)*count, sizeof *r, compare);
     return r;
@@ -160,7 +166,8 @@ static void energies(const struct sim_model *m, double eps, double *K, double *W
             const struct sim_body *b = &m->bodies[j];
             double d2 = eps * eps;
             for (int k = 0; k < 3; k++)
-                d2 += (a->position[k] - b->position[k]) * (a->position[k] - b->position[k]);
+                d2 +=
+                    (a->position[k] - b->position[k]) * (a->position[k] - b->position[k]);
             pairs += a->mass * b->mass / sqrt(d2);
         }
     }
@@ -182,7 +189,8 @@ static double offset(const struct sim_model *m)
     return worst;
 }
 
-/* --- spheres -------------------------------------------------------------------------- */
+/* --- spheres --------------------------------------------------------------------------
+ */
 
 #define HENON (3 * M_PI / 16) /* Plummer's radius in Henon units */
 
@@ -190,7 +198,11 @@ static void test_plummer(void)
 {
     static const double fraction[] = {0.1, 0.25, 0.5, 0.75, 0.9};
     static const double radius[] = {0.308678, 0.477806, 0.768571, 1.281104, 2.183670};
-    struct sim_plummer_desc d = {.n = 16384, .mass = 1, .scale = HENON, .G = 1, .virial = 1,
+    struct sim_plummer_desc d = {.n = 16384,
+                                 .mass = 1,
+                                 .scale = HENON,
+                                 .G = 1,
+                                 .virial = 1,
                                  .placement = {.name = "p", .seed = 5}};
     struct sim_model m;
     double K, W, v2 = 0;
@@ -215,8 +227,13 @@ static void test_plummer(void)
 
 static void test_plummer_exact(void)
 {
-    struct sim_plummer_desc d = {.n = 1000, .mass = 2, .scale = 3, .G = 4, .virial = 0.5,
-                                 .exact = true, .placement = {.name = "p", .seed = 9}};
+    struct sim_plummer_desc d = {.n = 1000,
+                                 .mass = 2,
+                                 .scale = 3,
+                                 .G = 4,
+                                 .virial = 0.5,
+                                 .exact = true,
+                                 .placement = {.name = "p", .seed = 9}};
     double K, W, want = -4 * 3 * M_PI / 32 * 2 * 2 / 3;
     struct sim_model m;
     CHECK_OK(sim_plummer_new(&d, &m));
@@ -229,7 +246,8 @@ static void test_plummer_exact(void)
     CHECK(sim_plummer_new(&d, &m) == SIM_BAD_ARGUMENT);
 }
 
-/* 4 pi int f v^(2+power) dv at the grid's radius i, f being linear in psi between nodes. */
+/* 4 pi int f v^(2+power) dv at the grid's radius i, f being linear in psi between nodes.
+ */
 static double moment(const struct sim_isotropic *iso, int i, int power)
 {
     enum { PARTS = 8 };
@@ -275,7 +293,11 @@ static void test_eddington(void)
 
 static void test_hernquist(void)
 {
-    struct sim_hernquist_desc d = {.n = 100000, .mass = 1, .scale = 1.3, .G = 1, .virial = 1,
+    struct sim_hernquist_desc d = {.n = 100000,
+                                   .mass = 1,
+                                   .scale = 1.3,
+                                   .G = 1,
+                                   .virial = 1,
                                    .placement = {.name = "h", .seed = 5}};
     static const double at[] = {0.5, 1, 2, 3, 5};
     static const double sigma[] = {0.2862322, 0.2700268, 0.2345798, 0.2085941, 0.1745383};
@@ -305,9 +327,41 @@ static void test_hernquist(void)
     sim_model_free(&m);
 }
 
+/* Speeds drawn at one radius have the moments of f there, of second and fourth order. */
+static void test_draw(void)
+{
+    enum { N = 40000 };
+    static struct sim_potential p;
+    static struct sim_isotropic iso;
+    static struct sim_hernquist_mass mass;
+    struct sim_hernquist sphere = {2, 0.7, 5};
+    sim_potential_start(&p, 1, 0.1, 1e-3, 30);
+    sim_hernquist_tabulate(&sphere, &p, &mass);
+    sim_potential_add(&p, sim_hernquist_within, &mass);
+    CHECK_OK(sim_isotropic_solve(&iso, &p, &sphere));
+    for (int i = 300; i < 900; i += 200) {
+        double second = 0, fourth = 0;
+        for (uint64_t k = 0; k < N; k++) {
+            double x[3], v[3];
+            sim_isotropic_draw(&iso, iso.within[i], 1, k, 0, x, v);
+            double v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+            second += v2 / N;
+            fourth += v2 * v2 / N;
+            if (k == 0)
+                CHECK_NEAR(sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) / p.r[i], 1,
+                           1e-9);
+        }
+        CHECK_NEAR(second / (moment(&iso, i, 2) / moment(&iso, i, 0)), 1, 0.02);
+        CHECK_NEAR(fourth / (moment(&iso, i, 4) / moment(&iso, i, 0)), 1, 0.04);
+    }
+}
+
 static void test_uniform(void)
 {
-    struct sim_uniform_sphere_desc d = {.n = 20000, .mass = 3, .radius = 2, .G = 1,
+    struct sim_uniform_sphere_desc d = {.n = 20000,
+                                        .mass = 3,
+                                        .radius = 2,
+                                        .G = 1,
                                         .spin = 180 / M_PI,
                                         .placement = {.name = "s", .seed = 1}};
     struct sim_model m;
@@ -333,7 +387,8 @@ static void test_uniform(void)
     sim_model_free(&m);
 }
 
-/* --- discs ---------------------------------------------------------------------------- */
+/* --- discs ----------------------------------------------------------------------------
+ */
 
 static void test_rotation(void)
 {
@@ -345,7 +400,7 @@ static void test_rotation(void)
     sim_disc_solve(&thin, NULL, &c);
     for (int k = 0; k < 8; k++) {
         double v2 = sim_disc_at(&c, c.speed2, at[k] * 1.5) / (2 * 3 / 1.5);
-        CHECK_NEAR(sqrt(v2) / speed[k], 1, 1e-3);
+        CHECK_NEAR(sqrt(v2) / speed[k], 1, 5e-4);
     }
     double least = INFINITY;
     for (int i = 1; i < SIM_DISC_RADII; i++) {
@@ -357,8 +412,8 @@ static void test_rotation(void)
     CHECK_NEAR(least, 1.2, 0.01);
 }
 
-/* Far out the disc is a point, and in the field of a point kappa is Omega. Thickness slows
- * the inner disc; far inside a thin layer sigma_z^2 = pi G Sigma z0. */
+/* Far out the disc is a point, and in the field of a point kappa is Omega. Thickness
+ * slows the inner disc; far inside a thin layer sigma_z^2 = pi G Sigma z0. */
 static void test_disc_limits(void)
 {
     static struct sim_disc_curve thin, thick;
@@ -367,7 +422,8 @@ static void test_disc_limits(void)
     sim_disc_solve(&d, NULL, &thin);
     d.thickness = 0.05;
     sim_disc_solve(&d, NULL, &thick);
-    double one = sim_disc_at(&thin, thin.speed2, 1), two = sim_disc_at(&thick, thick.speed2, 1);
+    double one = sim_disc_at(&thin, thin.speed2, 1),
+           two = sim_disc_at(&thick, thick.speed2, 1);
     CHECK(two < one && two > 0.9 * one);
     double Sigma = exp(-2.0) / (2 * M_PI), s = sim_disc_at(&thick, thick.sigma_z, 2);
     CHECK_NEAR(s * s / (M_PI * Sigma * 0.05), 1, 0.05);
@@ -384,8 +440,13 @@ static void test_disc(void)
 {
     static const double fraction[] = {0.1, 0.5, 0.9, 0.99};
     static const double radius[] = {0.531812, 1.678347, 3.889720, 6.638352};
-    struct sim_disc_desc d = {.n = 20000, .mass = 0, .scale = 2, .thickness = 0.2, .G = 1,
-                              .centre = 1, .placement = {.name = "d", .seed = 4}};
+    struct sim_disc_desc d = {.n = 20000,
+                              .mass = 0,
+                              .scale = 2,
+                              .thickness = 0.2,
+                              .G = 1,
+                              .centre = 1,
+                              .placement = {.name = "d", .seed = 4}};
     struct sim_model m;
     int64_t count, inside = 0;
     CHECK_OK(sim_disc_new(&d, &m));
@@ -393,7 +454,8 @@ static void test_disc(void)
     CHECK_STRING(m.groups[0], "d.disc");
     CHECK_STRING(m.groups[1], "d.centre");
     CHECK_NEAR(sim_model_mass(&m), 1, 0);
-    CHECK_NEAR(m.bodies[20000].position[0], 0, 0); /* tracers do not move the mass centre */
+    CHECK_NEAR(m.bodies[20000].position[0], 0,
+               0); /* tracers do not move the mass centre */
     double *r = distances(&m, 0, true, &count);
     for (int i = 0; i < 4; i++)
         CHECK_NEAR(r[(int64_t)(fraction[i] * 20000)] / (2 * radius[i]), 1, 2e-3);
@@ -404,17 +466,60 @@ static void test_disc(void)
     sim_model_free(&m);
 }
 
-/* --- galaxies ------------------------------------------------------------------------- */
+/* Stars drawn from a warm disc have the moments of its curve, and those obey the equation
+ * of the epicycle, sigma_phi / sigma_R = kappa / 2 Omega, and of the asymmetric drift. */
+static void test_disc_moments(void)
+{
+    static struct sim_disc_curve c;
+    struct sim_disc d = {.G = 1,
+                         .mass = 1,
+                         .scale = 1,
+                         .thickness = 0.2,
+                         .softening = 0.05,
+                         .toomre = 1.5};
+    double sum[6] = {0};
+    sim_disc_solve(&d, NULL, &c);
+    for (uint64_t k = 0; k < 400000; k++) {
+        double x[3], v[3], R;
+        sim_disc_draw(&c, 1, k, 0, x, v);
+        R = hypot(x[0], x[1]);
+        if (fabs(R - 2) > 0.1)
+            continue;
+        double v_R = (x[0] * v[0] + x[1] * v[1]) / R,
+               v_phi = (x[0] * v[1] - x[1] * v[0]) / R;
+        double term[6] = {1, v_R * v_R, v_phi, v_phi * v_phi, v[2] * v[2], v_R};
+        for (int t = 0; t < 6; t++)
+            sum[t] += term[t];
+    }
+    double n = sum[0], s_R = sqrt(sum[1] / n), mean = sum[2] / n;
+    double s_phi = sqrt(sum[3] / n - mean * mean), v2 = sim_disc_at(&c, c.speed2, 2);
+    double ratio = sim_disc_at(&c, c.kappa, 2) / (2 * sqrt(v2) / 2);
+    CHECK_NEAR(sum[5] / n, 0, 0.01);
+    CHECK_NEAR(s_R / sim_disc_at(&c, c.sigma_R, 2), 1, 0.02);
+    CHECK_NEAR(sqrt(sum[4] / n) / sim_disc_at(&c, c.sigma_z, 2), 1, 0.02);
+    CHECK_NEAR(s_phi / s_R / ratio, 1, 0.03);
+    CHECK_NEAR(mean * mean, v2 + s_R * s_R * (1 - ratio * ratio - 4), 0.01);
+}
+
+/* --- galaxies -------------------------------------------------------------------------
+ */
 
 static struct sim_galaxy_desc galaxy(int64_t n)
 {
     return (struct sim_galaxy_desc){
-        .n = n, .mass = 1, .scale = 1, .G = 1,
+        .n = n,
+        .mass = 1,
+        .scale = 1,
+        .G = 1,
         .share = {SIM_GALAXY_SHARE_DISC, SIM_GALAXY_SHARE_BULGE, SIM_GALAXY_SHARE_HALO},
-        .bodies = {SIM_GALAXY_BODIES_DISC, SIM_GALAXY_BODIES_BULGE, SIM_GALAXY_BODIES_HALO},
-        .thickness = SIM_GALAXY_THICKNESS, .bulge_scale = SIM_GALAXY_BULGE_SCALE,
-        .halo_scale = SIM_GALAXY_HALO_SCALE, .halo_cut = SIM_GALAXY_HALO_CUT,
-        .toomre = SIM_GALAXY_TOOMRE, .softening = SIM_GALAXY_SOFTENING,
+        .bodies = {SIM_GALAXY_BODIES_DISC, SIM_GALAXY_BODIES_BULGE,
+                   SIM_GALAXY_BODIES_HALO},
+        .thickness = SIM_GALAXY_THICKNESS,
+        .bulge_scale = SIM_GALAXY_BULGE_SCALE,
+        .halo_scale = SIM_GALAXY_HALO_SCALE,
+        .halo_cut = SIM_GALAXY_HALO_CUT,
+        .toomre = SIM_GALAXY_TOOMRE,
+        .softening = SIM_GALAXY_SOFTENING,
         .placement = {.name = "A", .seed = 1}};
 }
 
@@ -431,7 +536,8 @@ static void test_galaxy(void)
     for (int64_t i = 0; i < m.n; i++) {
         const struct sim_body *b = &m.bodies[i];
         part[b->group] += b->mass;
-        L += b->mass * (b->position[0] * b->velocity[1] - b->position[1] * b->velocity[0]);
+        L +=
+            b->mass * (b->position[0] * b->velocity[1] - b->position[1] * b->velocity[0]);
     }
     double sum = d.share[0] + d.share[1] + d.share[2];
     for (int p = 0; p < 3; p++)
@@ -445,7 +551,8 @@ static void test_galaxy(void)
 
 static bool same_bodies(const struct sim_model *a, const struct sim_model *b)
 {
-    return a->n == b->n && !memcmp(a->bodies, b->bodies, (size_t)a->n * sizeof *a->bodies);
+    return a->n == b->n &&
+           !memcmp(a->bodies, b->bodies, (size_t)a->n * sizeof *a->bodies);
 }
 
 /* The number of threads does not show; another seed does; star k does not depend on n but
@@ -469,7 +576,8 @@ static void test_galaxy_keys(void)
     CHECK_OK(sim_galaxy_new(&d, &other));
     for (int k = 0; k < 3; k++) {
         double shift = other.bodies[0].position[k] - one.bodies[0].position[k];
-        CHECK_NEAR(other.bodies[99].position[k] - one.bodies[99].position[k], shift, 1e-12);
+        CHECK_NEAR(other.bodies[99].position[k] - one.bodies[99].position[k], shift,
+                   1e-12);
     }
     sim_model_free(&one);
     sim_model_free(&many);
@@ -503,7 +611,8 @@ static void test_galaxy_counts(void)
     CHECK(sim_galaxy_new(&d, &m) == SIM_BAD_ARGUMENT);
 }
 
-/* --- files ---------------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------------
+ */
 
 static char folder[64] = "/tmp/test_model_XXXXXX", file_path[128];
 
@@ -528,7 +637,8 @@ static void csv_fails(const char *text, const char *phrase)
 
 static void test_csv(void)
 {
-    static const char text[] = "# two bodies\r\nm, y,x ,vz\r\n\r\n2,1e1,-3,.5\r\n# more\n3,4,5,6";
+    static const char text[] =
+        "# two bodies\r\nm, y,x ,vz\r\n\r\n2,1e1,-3,.5\r\n# more\n3,4,5,6";
     struct sim_model m;
     const char *path = write_file("good.csv", text, strlen(text));
     CHECK_OK(sim_rows_read(path, 1, &m));
@@ -559,7 +669,8 @@ static void test_csv(void)
 }
 
 /* A .npy file with this header, version and number of data bytes. */
-static const char *write_npy(const char *header, int version, const void *data, size_t size)
+static const char *write_npy(const char *header, int version, const void *data,
+                             size_t size)
 {
     static char bytes[1024];
     size_t length = strlen(header), start = version == 1 ? 10 : 12;
@@ -583,7 +694,7 @@ static void npy_fails(const char *header, size_t size, const char *phrase)
         printf("     '%s' lacks '%s'\n", sim_error_text(), phrase);
 }
 
-#define NPY(type, order, shape)                                                          \
+#define NPY(type, order, shape) \
     "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", }\n"
 
 static void test_npy(void)
@@ -618,12 +729,18 @@ static void test_npy(void)
     unlink(write_file("a.npy", "short", 5));
 }
 
-/* --- encounters ----------------------------------------------------------------------- */
+/* --- encounters -----------------------------------------------------------------------
+ */
 
 static void check_orbit(double e, double separation, double time)
 {
-    struct sim_orbit_desc d = {.m1 = 1, .m2 = 3, .G = 2, .pericentre = 0.7,
-                               .separation = separation, .eccentricity = e, .angle = 25};
+    struct sim_orbit_desc d = {.m1 = 1,
+                               .m2 = 3,
+                               .G = 2,
+                               .pericentre = 0.7,
+                               .separation = separation,
+                               .eccentricity = e,
+                               .angle = 25};
     struct sim_orbit o;
     double r[3], v[3], r2 = 0, v2 = 0, rv = 0;
     CHECK_OK(sim_orbit_encounter(&d, &o));
@@ -650,8 +767,8 @@ static void check_orbit(double e, double separation, double time)
 
 static void test_orbit(void)
 {
-    struct sim_orbit_desc d = {.m1 = 1, .m2 = 1, .G = 1, .pericentre = 2, .separation = 1,
-                               .eccentricity = 1};
+    struct sim_orbit_desc d = {
+        .m1 = 1, .m2 = 1, .G = 1, .pericentre = 2, .separation = 1, .eccentricity = 1};
     struct sim_orbit o;
     /* The times are those of dt = dr / sqrt(2 (E + GM/r) - h^2/r^2), with r = q + s^2. */
     for (int k = 0; k < 3; k++) {
@@ -665,7 +782,8 @@ static void test_orbit(void)
         }
         check_orbit(e, end, sum);
     }
-    check_orbit(0.5, 2.1, M_PI * sqrt(1.4 * 1.4 * 1.4 / 8)); /* from apocentre: half a turn */
+    check_orbit(0.5, 2.1,
+                M_PI * sqrt(1.4 * 1.4 * 1.4 / 8)); /* from apocentre: half a turn */
     CHECK(sim_orbit_encounter(&d, &o) == SIM_BAD_ARGUMENT);
     d.separation = 7;
     d.eccentricity = 0.5;
@@ -685,10 +803,12 @@ int main(void)
     test_plummer_exact();
     test_eddington();
     test_hernquist();
+    test_draw();
     test_uniform();
     test_rotation();
     test_disc_limits();
     test_disc();
+    test_disc_moments();
     test_galaxy();
     test_galaxy_keys();
     test_galaxy_counts();

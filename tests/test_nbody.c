@@ -339,8 +339,80 @@ static void test_tuning(struct sim_device *device, bool is_double)
                 for (int n = 0; n < 4; n++)
                     for (int guarded = 0; guarded < 2; guarded++)
                         check_tuning(device, is_double,
-                                     (struct sim_nbody_tuning){tile, 0, k, split},
+                                     (struct sim_nbody_tuning){tile, 0, k, split,
+                                                               SIM_PAIRS_PLAIN},
                                      sizes[n], guarded ? 0 : 0.05);
+}
+
+/* --- ways to meet the pairs ------------------------------------------------------------
+ */
+
+static void check_way(struct sim_device *device, bool is_double, int64_t n,
+                      struct sim_nbody_tuning tuning, enum sim_coupling coupling)
+{
+    struct body4 *x = room((size_t)n, sizeof *x), *v = room((size_t)n, sizeof *v);
+    fill(x, v, n, 0, coupling == SIM_CHARGE, is_double);
+    struct system s = make_system(device, is_double, n, x, v),
+                  again = make_system(device, is_double, n, x, v);
+    s.nbody.tuning = again.nbody.tuning = tuning;
+    s.nbody.coupling = again.nbody.coupling = coupling;
+    s.nbody.G = again.nbody.G = 0.7;
+    enum sim_status status = s.ops->advance(&s.nbody, force_only, 1, 1);
+    if (status == SIM_OK) {
+        const double error = force_error(&s, x);
+        if (!check_that(error <= (is_double ? 1e-13 : 1e-6), __FILE__, __LINE__, "force"))
+            printf("     %s, n = %lld, pairs %d, tile %d, per_thread %d, split %d: rms "
+                   "error %.3g\n",
+                   s.ops->name, (long long)n, tuning.pairs, tuning.tile,
+                   tuning.per_thread, tuning.split, error);
+        find_force(&again);
+        take(&again, 2);
+        take(&s, 1);
+        take(&s, 1);
+        CHECK(same_bodies(&s, &again));
+    } else
+        CHECK(status == SIM_BAD_ARGUMENT && (strstr(sim_error_text(), "legal are") ||
+                                             strstr(sim_error_text(), "do not fit")));
+    free_system(&s);
+    free_system(&again);
+    free(x);
+    free(v);
+}
+
+/* Symmetric pairs with all block shapes and the resident kernel, at sizes about those of
+ * the blocks: 128 to 1,024 bodies. */
+static void test_ways(struct sim_device *device, bool is_double)
+{
+    static const int64_t sizes[] = {1,   2,   31,  32,   33,   127,  129,  511,
+                                    512, 513, 769, 1023, 1025, 2049, 4095, 10007};
+    struct body4 x = {0, 0, 0, 1}, v = {0};
+    struct system s = make_system(device, is_double, 1, &x, &v);
+    s.nbody.tuning.pairs = SIM_PAIRS_SYMMETRIC;
+    s.nbody.eps = 0;
+    CHECK(s.ops->advance(&s.nbody, force_only, 1, 1) == SIM_BAD_ARGUMENT);
+    s.nbody.tuning.pairs = SIM_PAIRS_RESIDENT;
+    s.nbody.tuning.tile = 64;
+    CHECK(s.ops->advance(&s.nbody, force_only, 1, 1) == SIM_BAD_ARGUMENT);
+    free_system(&s);
+    if (device->kind == SIM_CPU)
+        return;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int charge = 0; charge < 2; charge++) {
+            const enum sim_coupling coupling = charge ? SIM_CHARGE : SIM_GRAVITY;
+            check_way(device, is_double, sizes[k],
+                      (struct sim_nbody_tuning){.pairs = SIM_PAIRS_RESIDENT}, coupling);
+            check_way(device, is_double, sizes[k],
+                      (struct sim_nbody_tuning){.pairs = SIM_PAIRS_PLAIN}, coupling);
+            for (int tile = 32; tile <= 128; tile *= 2)
+                for (int per_lane = 4; per_lane <= 16; per_lane *= 2)
+                    for (int run = 0; run <= 3; run += 3)
+                        check_way(device, is_double, sizes[k],
+                                  (struct sim_nbody_tuning){tile, 0, per_lane, run,
+                                                            SIM_PAIRS_SYMMETRIC},
+                                  coupling);
+        }
+    check_way(device, is_double, 65537,
+              (struct sim_nbody_tuning){.pairs = SIM_PAIRS_SYMMETRIC}, SIM_GRAVITY);
 }
 
 static void test_refusals(struct sim_device *device, bool is_double)
@@ -510,6 +582,7 @@ int main(void)
     on_every_device(test_many_stages);
     on_every_device(test_threads);
     on_every_device(test_tuning);
+    on_every_device(test_ways);
     on_every_device(test_refusals);
     on_every_device(test_range);
     on_every_device(test_diagnostics);

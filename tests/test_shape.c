@@ -43,7 +43,8 @@ static int64_t mask_count(const struct sim_shape *s, const struct sim_lattice *l
     return count;
 }
 
-/* ---- membership -------------------------------------------------------------------------- */
+/* ---- membership
+ * -------------------------------------------------------------------------- */
 
 static void test_disc(void)
 {
@@ -64,7 +65,8 @@ static void test_box(void)
     CHECK_OK(sim_shape_intersection(a, b, &none));
     CHECK(mask_count(both, &nodes) == 60);
     CHECK(mask_count(none, &nodes) == 0);
-    CHECK(sim_shape_inside(a, 2, 3) && !sim_shape_inside(a, 7, 3) && !sim_shape_inside(a, 2, 9));
+    CHECK(sim_shape_inside(a, 2, 3) && !sim_shape_inside(a, 7, 3) &&
+          !sim_shape_inside(a, 2, 9));
     sim_shape_release(a);
     sim_shape_release(b);
     sim_shape_release(both);
@@ -84,7 +86,8 @@ static void fan_tiles(double cx, double cy, int reverse)
         const double *p = rim[k], *q = rim[(k + 1) % 8];
         const double forward[3][2] = {{cx, cy}, {p[0], p[1]}, {q[0], q[1]}};
         const double backward[3][2] = {{q[0], q[1]}, {p[0], p[1]}, {cx, cy}};
-        CHECK_OK(sim_shape_polygon(reverse && k % 2 ? backward : forward, 3, &triangle[k]));
+        CHECK_OK(
+            sim_shape_polygon(reverse && k % 2 ? backward : forward, 3, &triangle[k]));
     }
     for (int j = -2; j <= N + 2; j++)
         for (int i = -2; i <= N + 2; i++) {
@@ -109,8 +112,8 @@ static void fan_tiles(double cx, double cy, int reverse)
 
 static void test_polygon(void)
 {
-    const double star[5][2] = {{0, 10}, {5.878, -8.09}, {-9.511, 3.09}, {9.511, 3.09},
-                               {-5.878, -8.09}};
+    const double star[5][2] = {
+        {0, 10}, {5.878, -8.09}, {-9.511, 3.09}, {9.511, 3.09}, {-5.878, -8.09}};
     struct sim_shape *s;
     fan_tiles(16, 16, 0);
     fan_tiles(8, 24, 1);
@@ -167,7 +170,8 @@ static void test_long_union(void)
     sim_shape_release(all);
 }
 
-/* ---- similarities ------------------------------------------------------------------------ */
+/* ---- similarities
+ * ------------------------------------------------------------------------ */
 
 static void test_moved(void)
 {
@@ -194,13 +198,15 @@ static void test_moved(void)
                  sim_shape_inside(b, 1 + (x - 1) / 3, 2 + (y - 2) / 3);
     }
     CHECK(wrong == 0);
-    CHECK_NEAR(sim_shape_distance(turned, 1 + c * 9 - s * -1, 2 + s * 9 + c * -1), 6, 1e-12);
+    CHECK_NEAR(sim_shape_distance(turned, 1 + c * 9 - s * -1, 2 + s * 9 + c * -1), 6,
+               1e-12);
     struct sim_shape *all[] = {b, quarter, turned, back, scaled, moved};
     for (int k = 0; k < 6; k++)
         sim_shape_release(all[k]);
 }
 
-/* ---- distances and shares ---------------------------------------------------------------- */
+/* ---- distances and shares
+ * ---------------------------------------------------------------- */
 
 static void test_distance(void)
 {
@@ -212,7 +218,8 @@ static void test_distance(void)
     int wrong = 0;
     for (uint64_t k = 0; k < 1000; k++) {
         double x = 10 * uniform(2 * k) - 4, y = 10 * uniform(2 * k + 1) - 5;
-        worst = fmax(worst, fabs(sim_shape_distance(b, x, y) - sim_shape_distance(p, x, y)));
+        worst =
+            fmax(worst, fabs(sim_shape_distance(b, x, y) - sim_shape_distance(p, x, y)));
         wrong += (sim_shape_distance(either, x, y) < 0) != sim_shape_inside(either, x, y);
     }
     CHECK(worst < 1e-14);
@@ -240,7 +247,8 @@ static double soft_area(const struct sim_shape *s, int n)
 static void test_coverage(void)
 {
     struct sim_shape *h, *b = box(0.25, 0.1, 0.75, 0.3), *d = disc(0.5, 0.5, 0.3);
-    CHECK_OK(sim_shape_half_plane((const double[2]){0.5, 0.5}, (const double[2]){1, 1}, &h));
+    CHECK_OK(
+        sim_shape_half_plane((const double[2]){0.5, 0.5}, (const double[2]){1, 1}, &h));
     CHECK_NEAR(sim_shape_coverage(h, 0, 0, 1, 1), 0.5, 1e-15);
     CHECK_NEAR(sim_shape_coverage(h, 0.5, 0.25, 1, 0.75), 0.125, 1e-15);
     CHECK_NEAR(sim_shape_coverage(h, 0, 0, 0.5, 0.5), 1, 1e-15);
@@ -277,7 +285,8 @@ static void test_refusals(void)
     CHECK(sim_shape_half_plane(here, here, &s) == SIM_BAD_ARGUMENT);
 }
 
-/* ---- pictures ---------------------------------------------------------------------------- */
+/* ---- pictures
+ * ---------------------------------------------------------------------------- */
 
 static uint8_t file[1 << 16];
 static size_t file_size;
@@ -300,14 +309,25 @@ static void put_chunk(const char *kind, const uint8_t *data, size_t size)
 }
 
 /* A PNG of any colour type: `rows` are packed, without filter bytes. */
-static const char *write_png(int width, int height, int depth, int type, const uint8_t *rows,
-                             size_t row, const uint8_t *palette, size_t colors)
+static const char *write_png(int width, int height, int depth, int type,
+                             const uint8_t *rows, size_t row, const uint8_t *palette,
+                             size_t colors)
 {
     static char path[512];
     static uint8_t raw[1 << 14], packed[1 << 15];
-    const uint8_t sizes[13] = {0, 0, (uint8_t)(width >> 8), (uint8_t)width, 0, 0,
-                               (uint8_t)(height >> 8), (uint8_t)height, (uint8_t)depth,
-                               (uint8_t)type, 0, 0, 0};
+    const uint8_t sizes[13] = {0,
+                               0,
+                               (uint8_t)(width >> 8),
+                               (uint8_t)width,
+                               0,
+                               0,
+                               (uint8_t)(height >> 8),
+                               (uint8_t)height,
+                               (uint8_t)depth,
+                               (uint8_t)type,
+                               0,
+                               0,
+                               0};
     for (int j = 0; j < height; j++) {
         raw[(size_t)j * (row + 1)] = 0;
         memcpy(raw + (size_t)j * (row + 1) + 1, rows + (size_t)j * row, row);

@@ -3,5 +3,7 @@ local sim = require "sim.core"
 
 sim.options = require("sim.options").declare
 sim.run = require "sim.run"
+sim.state = require("sim.state").table
+sim.table = require("sim.table").new
 
 return sim

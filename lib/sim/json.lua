@@ -52,6 +52,82 @@ function encode(value, indent)
     return object(value, indent)
 end
 
+-- --- reading ---------------------------------------------------------------------------------
+
+local unescapes = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
+
+local function fail(text, at)
+    local _, lines = text:sub(1, at):gsub("\n", "")
+    error(("not JSON at line %d"):format(lines + 1), 0)
+end
+
+local function read_string(text, at)
+    local parts, from = {}, at + 1
+    while true do
+        local stop = text:find('["\\]', from)
+        if not stop then fail(text, at) end
+        parts[#parts + 1] = text:sub(from, stop - 1)
+        if text:sub(stop, stop) == '"' then return table.concat(parts), stop + 1 end
+        local code = text:match("^u(%x%x%x%x)", stop + 1)
+        local letter = text:sub(stop + 1, stop + 1)
+        parts[#parts + 1] = code and utf8.char(tonumber(code, 16)) or unescapes[letter] or letter
+        from = stop + (code and 6 or 2)
+    end
+end
+
+local function skip(text, at)
+    return text:find("[^ \t\r\n]", at) or #text + 1
+end
+
+local read
+
+local function read_items(text, at, close, one)
+    at = skip(text, at + 1)
+    if text:sub(at, at) == close then return at + 1 end
+    while true do
+        at = skip(text, one(at))
+        local mark = text:sub(at, at)
+        if mark == close then return at + 1 end
+        if mark ~= "," then fail(text, at) end
+        at = skip(text, at + 1)
+    end
+end
+
+local words = { ["true"] = true, ["false"] = false }
+
+function read(text, at, depth)
+    at = skip(text, at)
+    if depth > 100 then fail(text, at) end
+    local mark, result = text:sub(at, at), {}
+    if mark == '"' then return read_string(text, at) end
+    if mark == "[" then
+        return result, read_items(text, at, "]", function(from)
+            result[#result + 1], from = read(text, from, depth + 1)
+            return from
+        end)
+    elseif mark == "{" then
+        return result, read_items(text, at, "}", function(from)
+            if text:sub(from, from) ~= '"' then fail(text, from) end
+            local name, stop = read_string(text, from)
+            stop = skip(text, stop)
+            if text:sub(stop, stop) ~= ":" then fail(text, stop) end
+            result[name], stop = read(text, stop + 1, depth + 1)
+            return stop
+        end)
+    end
+    local word = text:match("^[%w+.-]+", at) or fail(text, at)
+    if words[word] ~= nil then return words[word], at + #word end
+    if word == "null" then return nil, at + #word end
+    return tonumber(word) or fail(text, at), at + #word
+end
+
+-- The value that a JSON text stands for; null becomes nil. Raises on what is not JSON.
+function json.decode(text)
+    local value, at = read(text, 1, 0)
+    if skip(text, at) <= #text then fail(text, at) end
+    return value
+end
+
 function json.encode(value)
     return encode(value, "") .. "\n"
 end

@@ -9,7 +9,10 @@ local host = require "sim.host"
 local options = { effective = {} }
 
 local reserved = { out = true, device = true, devices = true, threads = true,
-    quiet = true, sync = true, help = true, version = true }
+    quiet = true, sync = true, help = true, version = true, fresh = true,
+    resume_anyway = true, from = true, to = true, every = true, max_time = true,
+    check = true, declare = true, jobs = true, paired = true, list = true, slurm = true,
+    keep_going = true, fail_fast = true }
 
 local function join(words)
     return table.concat(words, ", ")
@@ -110,6 +113,16 @@ local function set(o, text)
     o.value = value
 end
 
+-- For `simlua sweep`: a text as the value of an option {name, kind, min, max, choices}.
+function options.read_value(o, text)
+    local value = accept(o, parse_text(o, text))
+    if value == nil then
+        host.usage_error(("--%s takes %s, not '%s'"):format(o.name:gsub("_", "-"),
+            expectation(o), text))
+    end
+    return value
+end
+
 local function sorted_names(declared)
     local names = {}
     for name in pairs(declared) do names[#names + 1] = name end
@@ -172,6 +185,10 @@ function options.declare(specs)
     local settings, declared = host.settings(), {}
     for name, spec in pairs(specs) do declared[name] = declare_one(name, spec) end
     if settings.help then host.end_help(help_text(declared, settings)) end
+    if settings.declare then
+        io.write(require("sim.json").encode(declared))
+        host.end_help ""
+    end
     for _, name in ipairs { "frames", "seed" } do -- simlua's own, if the script has them too
         local value = settings[name]
         if declared[name] and value then set(declared[name], tostring(value)) end

@@ -10,16 +10,19 @@ local function duration(seconds)
     return ("%d:%02d:%02d"):format(s // 3600, s // 60 % 60, s % 60)
 end
 
-function progress.start(total, quiet)
+-- `done`: frames that were there before.
+function progress.start(total, quiet, done)
     local terminal, plain = host.terminal()
     return setmetatable({ total = total, quiet = quiet, terminal = terminal,
-        plain = plain, began = host.now(), shown = -math.huge, tenth = 0 }, progress)
+        plain = plain, began = host.now(), shown = -math.huge,
+        before = done or 0, tenth = (done or 0) * 10 // total }, progress)
 end
 
 local function line(self, done, now)
     local elapsed = now - self.began
     -- The first frame is the scene as built: it says nothing of the pace of the others.
-    local pace = done > 1 and elapsed > 0 and (done - 1) / elapsed or 0
+    local made = done - math.max(self.before, 1)
+    local pace = made > 0 and elapsed > 0 and made / elapsed or 0
     local left = pace > 0 and duration((self.total - done) / pace) or "-"
     return ("frame %d of %d  %.1f frames/s  %s left"):format(done, self.total, pace, left)
 end

@@ -2,23 +2,25 @@
 --
 -- Frame k is the picture after k calls of step; frame 0 is the scene as built. Files are
 -- named by the absolute number of the frame. The record holds nothing that differs between
--- two equal runs: no dates, no durations, no paths outside the folder.
+-- two equal runs, broken or not: no dates, no durations, no paths outside the folder.
+--
+-- A run goes on where it was cut: the script has built its scene again, then the state of
+-- the last good checkpoint takes its place (keep.lua), unless the script, its modules, its
+-- options, the version or the kind of device changed (folder.lua).
+local checkpoint = require "sim.checkpoint"
+local film = require "sim.film"
+local folder = require "sim.folder"
 local host = require "sim.host"
 local json = require "sim.json"
+local keep = require "sim.keep"
 local options = require "sim.options"
+local process = require "sim.process"
 local progress = require "sim.progress"
+local series = require "sim.table"
+local watch = require "sim.watch"
 
-local function frame_name(frame)
-    return ("frame_%06d.png"):format(frame)
-end
-
-local function read_file(path)
-    local file = io.open(path, "rb")
-    if not file then return nil end
-    local text = file:read("a")
-    file:close()
-    return text
-end
+local frame_name = folder.frame_name
+local busy = {} -- folders that this script has run into; inside: a run is under way
 
 -- "scenes/galaxy.lua" gives "galaxy"; "-" and "-e" give "run".
 local function base_name(script)
@@ -31,45 +33,99 @@ local function device_record()
     return { kind = device.kind, name = device.name }
 end
 
+-- The hashes of the script's own modules; simlua's are told by the version.
+local function module_hashes()
+    local hashes = {}
+    for name in pairs(package.loaded) do
+        local path = not name:match("^sim%f[.\0]") and package.searchpath(name, package.path)
+        local text = path and folder.read(path)
+        if text then hashes[name] = host.hash(text) end
+    end
+    return next(hashes) and hashes or nil
+end
+
 local function new_record(settings, run)
-    local text = settings.script_path and read_file(settings.script_path)
+    local text = settings.chunk or settings.script_path and folder.read(settings.script_path)
     return {
         program = "simlua", version = settings.version, flags = settings.flags,
         script = { name = settings.script, hash = text and host.hash(text) or nil },
+        modules = module_hashes(),
         options = options.effective, seed = settings.seed or options.effective.seed,
+        -- A script without sim.options may read its arguments itself.
+        arguments = not next(options.effective) and settings.raw[1] and settings.raw or nil,
         device = device_record(), frames = run.frames, fps = run.fps,
         status = "running", written = { n = 0 },
     }
 end
 
--- Frames of an earlier run into the same folder must not be taken for this one's. They are
--- ours to remove only where a record says that simlua made them.
-local function remove_stale(out)
-    local record = read_file(out .. "/run.json")
-    if not (record and record:find('"program": "simlua"', 1, true)) then return end
-    for _, name in ipairs(host.list(out)) do
-        local is_frame = name:match("^frame_%d%d%d%d%d%d+%.png$")
-        if is_frame then os.remove(out .. "/" .. name) end
-    end
+-- --- the record -------------------------------------------------------------------------------
+
+local function note_frame(run, frame, bytes, hash)
+    run.written[frame] = { frame = frame, file = frame_name(frame), bytes = bytes, hash = hash }
+end
+
+-- A frame that is on disk, made before or by another process.
+local function note_file(run, frame)
+    local hash, bytes = host.hash_file(run.out .. "/" .. frame_name(frame))
+    if hash then note_frame(run, frame, bytes, hash) end
+    return hash ~= nil
 end
 
 -- Move what the writer has finished into the record.
-local function collect(state)
+local function collect(run)
     for _, result in ipairs(host.results()) do
-        local frame = state.tickets[result.ticket]
+        local frame = run.tickets[result.ticket]
         if frame then
-            local written = state.record.written
-            written[#written + 1] = { frame = frame, file = frame_name(frame),
-                bytes = result.bytes, hash = result.hash }
+            note_frame(run, frame, result.bytes, result.hash)
+            if run.shared then folder.unclaim(run.out, frame) end
         end
     end
 end
 
-local function write_record(state)
-    host.write(state.out .. "/run.json", json.encode(state.record))
+local function write_record(run, status)
+    local record, all = run.record, {}
+    for frame in pairs(run.written) do all[#all + 1] = frame end
+    table.sort(all)
+    record.status, record.written = status, { n = #all }
+    for i, frame in ipairs(all) do record.written[i] = run.written[frame] end
+    if #all > 0 then record.written.n = nil end
+    host.write(run.out .. "/run.json", json.encode(record))
 end
 
-local function picture(state, run, frame)
+-- The size of a picture, from its file.
+local function picture_size(run, frame)
+    local file = io.open(run.out .. "/" .. frame_name(frame), "rb")
+    local head = file and file:read(24)
+    if file then file:close() end
+    if not head or #head < 24 then return nil end
+    local width, height = string.unpack(">I4I4", head, 17)
+    return { width = width, height = height }
+end
+
+-- Several processes tell of one folder: all frames there are, whoever made them. One that
+-- appeared while the record was written is seen by another look, so that the last process
+-- to look finds all.
+local function write_shared_record(run)
+    local before = -1
+    while true do
+        local count = 0
+        for frame = 0, run.frames - 1 do
+            if run.written[frame] or note_file(run, frame) then
+                run.record.image = run.record.image or picture_size(run, frame)
+                count = count + 1
+            end
+        end
+        if count == before then return end
+        before = count
+        run.record.tables = count == run.frames and series.files(run.out) or nil
+        write_record(run, count == run.frames and "complete" or "partial")
+    end
+end
+
+-- --- the loop ---------------------------------------------------------------------------------
+
+local function picture(run, frame)
+    if run.shared and not folder.claim(run.out, frame) then return end
     local image = run.image(frame)
     local kind = type(image) == "userdata" and getmetatable(image)
     if kind ~= "sim.image" then
@@ -77,67 +133,225 @@ local function picture(state, run, frame)
         host.user_error("sim.run: image must return a picture, such as "
             .. "stars:image { … }; it returned " .. what)
     end
-    state.record.image = { width = image.width, height = image.height }
-    local ticket = host.save(image, state.out .. "/" .. frame_name(frame))
-    state.tickets[ticket] = frame
+    run.record.image = { width = image.width, height = image.height }
+    local ticket = host.save(image, run.out .. "/" .. frame_name(frame))
+    run.tickets[ticket] = frame
     image:close()
 end
 
-local function loop(state, run)
-    local shown = progress.start(run.frames, state.quiet)
-    state.progress = shown
-    for frame = 0, run.frames - 1 do
+local function wanted(run, frame)
+    return frame >= run.from and frame <= run.to and (frame - run.from) % run.every == 0
+end
+
+local function warn_of_variables(run, frame)
+    if run.quiet or not run.resumable or frame == 0 or frame > 3 then return end
+    local names = watch.changed(run.watch)
+    if #names > 0 then
+        host.say(("simlua: warning: the callbacks of sim.run change %s, which no checkpoint "
+            .. "holds: keep it in sim.state\n"):format(table.concat(names, ", ")))
+    end
+end
+
+local function loop(run)
+    run.progress = progress.start(run.to + 1, run.quiet, run.loaded + 1)
+    keep.start(run)
+    for frame = run.loaded + 1, run.to do
         if frame > 0 then run.step(frame) end
-        if run.image then picture(state, run, frame) end
-        collect(state)
-        shown:update(frame + 1)
+        if run.pictures and wanted(run, frame) then picture(run, frame) end
+        collect(run)
+        keep.frame(run, frame)
+        warn_of_variables(run, frame)
+        run.progress:update(frame + 1)
     end
     host.finish_frames()
-    if not run.image then require("sim.core").finish() end
+    collect(run)
+    if not run.pictures then require("sim.core").finish() end
 end
 
-local function film_line(state)
-    return ("ffmpeg -framerate %g -i '%s/frame_%%06d.png' -pix_fmt yuv420p '%s.mp4'")
-        :format(state.record.fps, state.out, state.out)
-end
+-- --- the end ----------------------------------------------------------------------------------
 
-local function say_done(state)
-    if state.quiet then return end
-    local count = #state.record.written
+local function say_done(run)
+    if run.quiet then return end
+    local count = 0
+    for _ in pairs(run.written) do count = count + 1 end
     host.say(("simlua: %d frame%s in %s, %.1f s\n"):format(count, count == 1 and "" or "s",
-        state.out, state.progress:seconds()))
-    host.say("simlua: a film of them: " .. film_line(state) .. "\n")
+        run.out, run.progress:seconds()))
+    if run.film then return end
+    host.say(("simlua: a film of them: simlua film %s, which is: %s\n"):format(run.out,
+        film.line(run.out, run.fps)))
 end
 
--- Set the record's last word on the run. After an interrupt or a failure the frames that
--- became whole still count.
-local function settle(ok, err, state)
-    if state.progress then state.progress:finish() end
-    if not state.out then return end
-    local _, stopped = host.status_of(err)
-    if not ok then pcall(host.finish_frames) end
-    collect(state)
-    state.record.status = ok and "complete" or stopped and "interrupted" or "failed"
-    if not ok and not stopped then state.record.error = tostring(err) end
-    write_record(state)
+local function settle_done(run)
+    keep.finish(run)
+    if run.shared then write_shared_record(run) elseif not run.resumable then run.complete() end
 end
 
--- sim.run { frames, step, image, out, fps }; see `simlua --help run`.
-return function(parameters)
-    local run, settings = host.check_run(parameters), host.settings()
+-- An interrupt is held back while its checkpoint is written.
+local function settle_stopped(run)
+    local signal = host.hold()
+    local ok, err = pcall(function()
+        host.finish_frames()
+        collect(run)
+        local frame = keep.interrupted(run)
+        if run.shared then write_shared_record(run) else write_record(run, "interrupted") end
+        if not run.quiet then
+            host.say(frame and ("simlua: stopped; the same command goes on after frame %d\n")
+                :format(frame) or "simlua: stopped; the same command starts over\n")
+        end
+    end)
+    host.release(signal)
+    if not ok then error(err, 0) end
+end
+
+-- After a failure the frames that became whole still count.
+local function settle_failed(run, err)
+    pcall(host.finish_frames)
+    collect(run)
+    if run.shared then return write_shared_record(run) end
+    run.record.error = tostring(err)
+    write_record(run, "failed")
+end
+
+local function settle(ok, err, run)
+    busy.inside = nil
+    if run.progress then run.progress:finish() end
+    if run.out then
+        local _, stopped = host.status_of(err)
+        if ok then settle_done(run)
+        elseif stopped then settle_stopped(run)
+        else settle_failed(run, err) end
+    end
+end
+
+-- --- the start --------------------------------------------------------------------------------
+
+-- Which frames: all, or those of --from, --to, --every.
+local function set_range(run, settings)
+    run.frames = settings.frames or run.frames
+    run.from, run.to = settings.from or 0, settings.to or run.frames - 1
+    run.every = settings.every or 1
+    if run.from > run.to or run.to >= run.frames then
+        host.usage_error(("frames %d to %d: the run has frames 0 to %d"):format(run.from,
+            run.to, run.frames - 1))
+    end
+    run.to = run.from + (run.to - run.from) // run.every * run.every
+    run.shared = settings.from or settings.to or settings.every
+    run.range = run.shared and ("-%d-%d-%d"):format(run.from, run.to, run.every) or nil
+end
+
+local function refuse(run, old, settings)
+    local list = old and folder.differences(old, run.record) or {}
+    if #list == 0 or settings.resume_anyway then return end
+    host.usage_error(("'%s' holds another run; different: %s. --fresh starts over, "
+        .. "--resume-anyway goes on with it, --out DIR takes another folder"):format(run.out,
+        table.concat(list, ", ")))
+end
+
+-- Look for an earlier run in the folder, and go on with it. True when nothing is left to do.
+local function take_up(run, settings)
+    local old, good, bad = folder.record(run.out), {}, {}
+    if run.resumable then good, bad = folder.checkpoints(run.out, run.range) end
+    refuse(run, good[1] and good[1].kept.record or old, settings)
+    local chosen = keep.choose(run, good, bad)
+    if not chosen then
+        if not run.shared then folder.clear(run.out) end
+        series.begin()
+        return false
+    end
+    keep.load(run, chosen)
+    local there = old and old.frames or 0
+    local complete = chosen.frame >= run.to and not run.shared and old
+        and old.status == "complete"
+    if complete or chosen.frame > run.to then
+        if complete then folder.remove_turns(run.out) end -- when its last act was cut
+        if not run.quiet then
+            host.say(("simlua: done before: %d frames in %s, %d asked for; --fresh starts "
+                .. "over\n"):format(there, run.out, run.frames))
+        end
+        return true
+    end
+    if not run.quiet then
+        host.say(("simlua: going on after frame %d\n"):format(chosen.frame))
+    end
+    return false
+end
+
+local function open_folder(run, settings)
+    host.folder(run.out)
+    run.lock = folder.lock(run.out, run.shared)
+    folder.tidy(run.out, run.shared)
+    series.attach(run.out)
+    if settings.fresh then folder.clear(run.out) end
+    if take_up(run, settings) then return true end
+    if not run.shared then write_record(run, "running") end
+    return false
+end
+
+local function prepare(parameters, settings)
+    local run = host.check_run(parameters)
     local stray = host.unread()
     if stray then
         host.usage_error("no option " .. stray .. ": this script declares none (sim.options)")
     end
-    run.frames = settings.frames or run.frames
-    local state = { tickets = {}, quiet = settings.quiet }
-    state.record = new_record(settings, run)
-    if run.image then
-        state.out = settings.out or run.out or "out/" .. base_name(settings.script)
-        host.folder(state.out)
-        remove_stale(state.out)
-        write_record(state)
+    run.quiet, run.tickets, run.written = settings.quiet, {}, {}
+    run.loaded, run.saved, run.mirrors = -1, -1, true
+    run.pictures = run.image ~= nil
+    set_range(run, settings)
+    run.record = new_record(settings, run)
+    run.identity = new_record(settings, run)
+    run.identity.written, run.identity.status, run.identity.frames = nil, nil, nil
+    run.collect = function() collect(run) end
+    run.note_file = function(frame) note_file(run, frame) end
+    run.complete = function()
+        run.record.tables = series.files(run.out)
+        write_record(run, "complete")
     end
-    host.guarded(loop, settle, state, run)
-    if run.image then say_done(state) end
+    if run.pictures or run.keep or run.out or settings.out then
+        run.out = settings.out or run.out or "out/" .. base_name(settings.script)
+    end
+    return run
+end
+
+local function begin(run, settings)
+    local stubborn = checkpoint.begin()
+    run.resumable = run.out and not stubborn and settings.script ~= "-"
+    if stubborn and run.out and not run.quiet then
+        host.say(("simlua: this run cannot be resumed: %s has no checkpoint\n"):format(stubborn))
+    end
+    run.watch = watch.start { run.step, run.image }
+end
+
+local function refuse_twice(run)
+    if busy.inside then host.user_error "sim.run inside a callback of sim.run" end
+    if run.out and busy[run.out] then
+        host.user_error(("sim.run: '%s' holds the frames of an earlier sim.run of this script: "
+            .. "give it another folder by `out`"):format(run.out))
+    end
+    if run.out then busy[run.out] = true end
+    busy.inside = true
+end
+
+-- sim.run { frames, step, image, out, fps, checkpoint, film }; see `simlua --help run`.
+return function(parameters)
+    local settings = host.settings()
+    local run = prepare(parameters, settings)
+    if settings.check then return require("sim.rehearse")(run, settings) end
+    refuse_twice(run)
+    series.has_run = true
+    begin(run, settings)
+    local done = run.out and open_folder(run, settings)
+    if not run.out then
+        series.attach(nil)
+        series.begin()
+    end
+    if not done then
+        host.guarded(loop, settle, run)
+        if run.pictures then say_done(run) end
+    end
+    checkpoint.finish()
+    busy.inside = nil
+    if run.lock then process.unlock(run.lock) end
+    if run.film and run.pictures and not (done and host.size(run.out .. "/" .. run.film)) then
+        film.make(run.out, run.film, run.fps, run.quiet)
+    end
 end

@@ -1,10 +1,10 @@
 -- galaxy.lua: two disc galaxies meet, throw out bridges and tails, and merge.
 --
--- The encounter is of the kind of Toomre and Toomre (ApJ 178, 623, 1972): a parabolic orbit,
--- both discs tilted but turning in the sense of the orbit, so that the stars of the outer
--- discs keep pace with the passing companion and are drawn into long tails. The halos, which
--- the pictures leave out, take up the orbit's energy: after the first passage (t = 19) the
--- galaxies part once more, fall back, and merge (from t = 70 on).
+-- The encounter is of the kind of Toomre and Toomre (ApJ 178, 623, 1972): a parabolic
+-- orbit, both discs tilted but turning in the sense of the orbit, so that stars of the
+-- outer discs keep pace with the passing companion and are drawn into long tails. The halos,
+-- which the pictures leave out, take up the orbit's energy: after the first passage (t = 0)
+-- the galaxies part once more, fall back, and merge from t = 50 on.
 --
 -- Units: G = 1, each galaxy has mass 1 and a disc of scale 1. If that scale is 3.5 kpc and
 -- the mass 3e11 suns, a unit of time is 5.6 million years and the film half a billion.
@@ -14,13 +14,13 @@ local opt = sim.options {
     bodies       = { 20480, min = 6, max = 2^31 - 1, help = "in both galaxies together" },
     frames       = { 300, min = 1 },
     seed         = { 1, min = 0 },
-    pericentre   = { 2.2, min = 0.01, help = "nearest distance of the orbit, in disc scales" },
+    pericentre   = { 2.2, min = 0.01, help = "nearest distance of the orbit" },
     eccentricity = { 1.0, min = 0, help = "1: parabola; more: a faster passage" },
     separation   = { 13.0, min = 0.01, help = "at the start" },
     steps        = { 4, min = 1, help = "time steps a frame" },
     dt           = { 0.073, min = 1e-6, help = "time step" },
     softening    = { 0.1, min = 0.001 },
-    size         = { 1280, min = 16, max = 16384, help = "width of the picture in pixels" },
+    size         = { 1280, min = 16, max = 16384, help = "width in pixels" },
 }
 
 local first, second, passage = sim.encounter {
@@ -33,6 +33,7 @@ local first, second, passage = sim.encounter {
 local function galaxy(name, n, orbit, tilt, seed)
     return sim.galaxy {
         name = name, n = n, seed = seed, softening = opt.softening, toomre = 1.2,
+        disc = 0.25, bulge = 0.08, halo = 0.67,
         disc_bodies = 0.68, bulge_bodies = 0.1, halo_bodies = 0.22,
         position = orbit.position, velocity = orbit.velocity, tilt = tilt,
     }
@@ -48,7 +49,7 @@ sim.run {
     step = function() stars:step(opt.steps) end,
     image = function()
         return stars:image {
-            size = { opt.size, opt.size * 9 // 16 }, width = 30,
+            size = { opt.size, math.max(1, opt.size * 9 // 16) }, width = 36,
             colors = {
                 A = "#6fa8ff", ["A.bulge"] = "#fff1dc",
                 B = "#ffa552", ["B.bulge"] = "#fff1dc",

@@ -144,7 +144,7 @@ end
 -- Declared parameters: all problems of one table in one message, at the user's line.
 local message = expect(1, { "scene.lua:2:", "sim.bodies", "no parameter 'sofening'",
     "did you mean 'softening'", "legal: softening, dt", "G must be a number > 0, got -1",
-    "precision must be one of single, double, got the string \"singel\"", "dt is missing" },
+    "precision must be one of single, mixed, double, got the string \"singel\"", "dt is missing" },
     head .. "sim.bodies { sofening = 1, G = -1, precision = 'singel' }")
 check.equal(select(2, message:gsub("\n", "")), 2, "the device's line and one line of error")
 expect(1, { "dt must be a number, got the string" }, head .. "sim.bodies { dt = '1' }")
@@ -173,13 +173,13 @@ expect(1, { "was closed" }, stars .. "stars:close() stars:close() stars:step()")
 expect(1, { "takes a sim.model" }, stars .. "stars:add(7)")
 local one = stars .. "stars:add(sim.body { mass = 1 })\n"
 expect(1, { "number of steps must be a whole number", "got 1.5" }, one .. "stars:step(1.5)")
-expect(1, { "number of steps must be", "got -1" }, one .. "stars:step(-1)")
+expect(1, { "number of steps must be", "got 1e+300" }, one .. "stars:step(1e300)")
 expect(1, { "number of steps must be", "the string \"2\"" }, one .. "stars:step('2')")
 expect(1, { "no group 'disk'", "there are: " }, one .. "stars:centre('disk')")
 expect(1, { "too large for single precision" },
     stars .. "stars:add(sim.body { mass = 1, position = { 1e30, 0, 0 } })")
 expect(0, {}, one .. "stars:step(0) stars:step(2.0) assert(stars.steps == 2)")
-expect(0, {}, one .. "local ok, err = pcall(stars.step, stars, -1)\n"
+expect(0, {}, one .. "local ok, err = pcall(stars.step, stars, 0.5)\n"
     .. "assert(not ok and err:find 'number of steps') stars:step()")
 
 -- Out of memory: catchable, says what was asked and what there is, leaves all usable.

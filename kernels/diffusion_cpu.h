@@ -1,0 +1,60 @@
+/* diffusion_cpu.h - what the files of the CPU backend of diffusion share; each is
+ * compiled for both precisions. */
+#ifndef DIFFUSION_CPU_H
+#define DIFFUSION_CPU_H
+
+#include "diffusion.h"
+#include "diffusion_math.h"
+
+/* A stretch of a row and its neighbours, each pointer at the stretch's first cell. The
+ * cells before the first and after the last of c are read too. */
+struct diffusion_row {
+    const real *s[SIM_SPECIES_MAX], *c[SIM_SPECIES_MAX], *n[SIM_SPECIES_MAX];
+    real *out[SIM_SPECIES_MAX];
+};
+
+/* The same loops compiled for different processors; the bits are the same. */
+struct diffusion_cpu_variant {
+    const char *name;
+    bool (*supported)(void);
+    /* out[0 .. count) from the rows around, constant D. */
+    void (*row)(enum sim_reaction model, const struct diffusion_args *,
+                const real *signal, const struct diffusion_row *, int64_t count);
+    /* Row j of anything, from now to next. */
+    void (*general)(enum sim_reaction model, const struct diffusion_args *,
+                    const real *signal, int64_t member, int64_t j);
+};
+
+#define diffusion_cpu_variants SIM_TYPED(diffusion_cpu_variants)
+extern const struct diffusion_cpu_variant diffusion_cpu_variants[]; /* best first */
+
+/* Where a stretch of row j lies: its first cell is column i0 (outside [0, nx) only where
+ * x is periodic), it has `count` cells. Walls replace what the row's pointers have there.
+ */
+#define diffusion_cpu_stretch SIM_TYPED(diffusion_cpu_stretch)
+void diffusion_cpu_stretch(const struct diffusion_cpu_variant *variant,
+                           enum sim_reaction model, const struct diffusion_args *a,
+                           const real *signal, const struct diffusion_row *row,
+                           int64_t i0, int64_t j, int64_t count);
+
+/* `depth` steps in one pass; diffusion_cpu_blocked.c. */
+#define diffusion_cpu_blocked SIM_TYPED(diffusion_cpu_blocked)
+enum sim_status diffusion_cpu_blocked(const struct sim_diffusion_system *,
+                                      const struct diffusion_cpu_variant *, int depth,
+                                      const real *signal);
+
+/* Operations of the table that live in diffusion_cpu_dense.c; contracts in diffusion.h.
+ */
+#define diffusion_widen_cpu   SIM_TYPED(diffusion_widen_cpu)
+#define diffusion_narrow_cpu  SIM_TYPED(diffusion_narrow_cpu)
+#define diffusion_product_cpu SIM_TYPED(diffusion_product_cpu)
+#define diffusion_modal_cpu   SIM_TYPED(diffusion_modal_cpu)
+enum sim_status diffusion_widen_cpu(struct sim_diffusion_system *, int, int64_t,
+                                    double *);
+enum sim_status diffusion_narrow_cpu(struct sim_diffusion_system *, int, int64_t,
+                                     const double *);
+enum sim_status diffusion_product_cpu(struct sim_device *, int64_t, int64_t, int64_t,
+                                      const double *, const double *, double *);
+enum sim_status diffusion_modal_cpu(struct sim_device *, const struct sim_modal *);
+
+#endif

@@ -1,0 +1,76 @@
+/* diffusion_cuda.h - what the CUDA files of diffusion share; compiled for both
+ * precisions. */
+#ifndef DIFFUSION_CUDA_H
+#define DIFFUSION_CUDA_H
+
+#include "launch.cuh"
+
+extern "C" {
+#include "diffusion.h"
+}
+
+#include "diffusion_math.h"
+
+/* Four neighbouring cells, which load and store as one (two in double). */
+struct quad {
+    real v[4];
+};
+
+static __device__ __forceinline__ struct quad load_quad(const real *at)
+{
+    struct quad out;
+#ifdef SIM_DOUBLE
+    const double2 low = __ldg(reinterpret_cast<const double2 *>(at));
+    const double2 high = __ldg(reinterpret_cast<const double2 *>(at) + 1);
+    out.v[0] = low.x, out.v[1] = low.y, out.v[2] = high.x, out.v[3] = high.y;
+#else
+    const float4 all = __ldg(reinterpret_cast<const float4 *>(at));
+    out.v[0] = all.x, out.v[1] = all.y, out.v[2] = all.z, out.v[3] = all.w;
+#endif
+    return out;
+}
+
+static __device__ __forceinline__ void store_quad(real *at, const real *v)
+{
+#ifdef SIM_DOUBLE
+    reinterpret_cast<double2 *>(at)[0] = make_double2(v[0], v[1]);
+    reinterpret_cast<double2 *>(at)[1] = make_double2(v[2], v[3]);
+#else
+    *reinterpret_cast<float4 *>(at) = make_float4(v[0], v[1], v[2], v[3]);
+#endif
+}
+
+#define EVERY_LANE 0xffffffffu
+
+/* Several steps in one pass (diffusion_cuda_blocked.cu). The largest depth there is that
+ * is at most `most`, 0 if none serves this system; and one pass of such a depth. */
+#define diffusion_blocked_depth SIM_TYPED(diffusion_blocked_depth)
+#define diffusion_blocked_cuda  SIM_TYPED(diffusion_blocked_cuda)
+int diffusion_blocked_depth(const struct sim_diffusion_system *, int64_t most);
+enum sim_status diffusion_blocked_cuda(const struct sim_diffusion_system *, int depth,
+                                       const real *signal);
+
+/* All steps in one multiprocessor, or in a cluster of them, a member
+ * (diffusion_cuda_small.cu): how many that takes, 0 when it is not possible; and the
+ * steps, from now to next. */
+#define diffusion_small_blocks SIM_TYPED(diffusion_small_blocks)
+#define diffusion_small_cuda   SIM_TYPED(diffusion_small_cuda)
+int diffusion_small_blocks(const struct sim_diffusion_system *);
+enum sim_status diffusion_small_cuda(const struct sim_diffusion_system *, int64_t steps,
+                                     const real *signal);
+
+/* Operations of the table that live in diffusion_cuda_dense.cu; contracts in diffusion.h.
+ */
+#define diffusion_widen_cuda   SIM_TYPED(diffusion_widen_cuda)
+#define diffusion_narrow_cuda  SIM_TYPED(diffusion_narrow_cuda)
+#define diffusion_product_cuda SIM_TYPED(diffusion_product_cuda)
+#define diffusion_modal_cuda   SIM_TYPED(diffusion_modal_cuda)
+enum sim_status diffusion_widen_cuda(struct sim_diffusion_system *, int, int64_t,
+                                     double *);
+enum sim_status diffusion_narrow_cuda(struct sim_diffusion_system *, int, int64_t,
+                                      const double *);
+enum sim_status diffusion_product_cuda(struct sim_device *, int64_t, int64_t, int64_t,
+                                       const double *, const double *, double *);
+enum sim_status diffusion_modal_cuda(struct sim_device *, const struct sim_modal *);
+
+#endif

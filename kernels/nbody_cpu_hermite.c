@@ -1,0 +1,134 @@
+/* nbody_cpu_hermite.c - Hermite's fourth-order scheme with a shared step, on the CPU.
+ *
+ * Formulas: nbody_hermite_math.h. For scenes of few bodies: the loop over pairs is plain.
+ * Every body is computed by one thread in ascending order of its sources, so the bits do
+ * not depend on the number of threads.
+ *
+ * Not here: SIMD over pairs, individual steps. */
+#include "nbody_cpu.h"
+#include "nbody_hermite_math.h"
+
+#define PARALLEL_FROM 64
+
+struct run {
+    struct sim_nbody *nbody;
+    struct sim_hermite *hermite;
+    struct hermite_body *old, *now; /* [n] each, in the workspace */
+};
+
+/* a and j of all bodies at the x and v of `now`. */
+static void evaluate(const struct run *r)
+{
+    const struct sim_nbody *nbody = r->nbody;
+    const int64_t n = nbody->n;
+    const real eps2 = (real)(nbody->eps * nbody->eps);
+    struct hermite_body *now = r->now;
+    uint64_t least = UINT64_MAX, *kept = nbody->scratch.data;
+#pragma omp parallel for num_threads(nbody->device->threads) reduction(min : least) if ( \
+        n >= PARALLEL_FROM)
+    for (int64_t i = 0; i < n; i++) {
+        struct hermite_body b = now[i];
+        int met = 0;
+        b.a = b.j = (struct sim_real4){0, 0, 0, 0};
+        for (int64_t j = 0; j < n; j++)
+            if (j != i)
+                met += hermite_add(&b, now[j].x, now[j].v, eps2);
+        const real k =
+            (real)(nbody->coupling == SIM_CHARGE ? -nbody->G * (double)b.x.w : nbody->G);
+        now[i].a = (struct sim_real4){k * b.a.x, k * b.a.y, k * b.a.z, 0};
+        now[i].j = (struct sim_real4){k * b.j.x, k * b.j.y, k * b.j.z, 0};
+        if (met && (uint64_t)i < least)
+            least = (uint64_t)i;
+    }
+    if (least < *kept)
+        *kept = least;
+    nbody->device->stats.launches++;
+}
+
+static double shortest(const struct run *r, double h)
+{
+    double least = HUGE_VAL;
+    for (int64_t i = 0; i < r->nbody->n; i++) {
+        const double length =
+            h == 0.0 ? hermite_first_length(&r->now[i], r->hermite->eta)
+                     : hermite_length(&r->old[i], &r->now[i], h, r->hermite->eta);
+        least = length < least ? length : least;
+    }
+    const double most = fabs(r->nbody->dt);
+    return copysign(least < most ? least : most, r->nbody->dt);
+}
+
+static void take_step(const struct run *r, double h)
+{
+    const int64_t n = r->nbody->n;
+    for (int64_t i = 0; i < n; i++) {
+        r->old[i] = r->now[i];
+        hermite_predict(&r->now[i], (real)h);
+    }
+    for (int c = 0; c < r->hermite->corrections; c++) {
+        evaluate(r);
+        for (int64_t i = 0; i < n; i++)
+            hermite_correct(&r->old[i], &r->now[i], (real)h);
+    }
+    evaluate(r);
+}
+
+static void load(const struct run *r)
+{
+    const struct sim_real4 *x = r->nbody->position, *v = r->nbody->velocity;
+    const struct sim_real4 *a = r->nbody->acceleration, *j = r->hermite->jerk;
+    for (int64_t i = 0; i < r->nbody->n; i++)
+        r->now[i] = (struct hermite_body){x[i], v[i], a[i], j[i]};
+}
+
+static void store(const struct run *r)
+{
+    struct sim_real4 *x = r->nbody->position, *v = r->nbody->velocity;
+    struct sim_real4 *a = r->nbody->acceleration, *j = r->hermite->jerk;
+    for (int64_t i = 0; i < r->nbody->n; i++) {
+        x[i] = r->now[i].x;
+        v[i] = r->now[i].v;
+        a[i] = r->now[i].a;
+        j[i] = r->now[i].j;
+    }
+}
+
+static bool passes(const struct sim_hermite *h, double step)
+{
+    if (h->eta == 0.0)
+        return false;
+    return step > 0 ? h->time + step > h->until : h->time + step < h->until;
+}
+
+enum sim_status nbody_hermite_cpu(struct sim_nbody *nbody, struct sim_hermite *h)
+{
+    size_t bytes;
+    struct run r = {.nbody = nbody, .hermite = h};
+    enum sim_status status = SIM_OK;
+    SIM_TRY(sim_size_multiply((size_t)nbody->n, 2 * sizeof(struct hermite_body),
+                              "the workspace of gravity", &bytes));
+    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes));
+    r.old = (struct hermite_body *)((char *)nbody->scratch.data + SIM_NBODY_KEPT);
+    r.now = r.old + nbody->n;
+    load(&r);
+    if (h->fresh) {
+        evaluate(&r);
+        h->next = h->eta > 0 ? shortest(&r, 0) : nbody->dt;
+    }
+    h->next = h->eta > 0 ? copysign(h->next, nbody->dt) : nbody->dt;
+    h->fresh = false;
+    int64_t taken = 0;
+    while (taken < h->steps && !passes(h, h->next)) {
+        status = sim_check_interrupt();
+        if (status != SIM_OK)
+            break;
+        take_step(&r, h->next);
+        h->time += h->next;
+        if (h->eta > 0)
+            h->next = shortest(&r, h->next);
+        taken++;
+    }
+    store(&r);
+    h->steps = taken;
+    return status;
+}

@@ -1,0 +1,304 @@
+/* nbody_cuda_resident.cu - small systems: many steps in one launch.
+ *
+ * Equation: nbody_math.h. A launch a force costs some 4 us, more than the forces among a
+ * thousand bodies. Here one block a multiprocessor stays: a block owns `targets` bodies,
+ * whose position, velocity and acceleration a thread each keeps in registers over all
+ * steps. For a force it publishes its positions, waits for all blocks at a barrier (an
+ * integer counter), copies all positions to shared memory and sums the pulls on its own
+ * bodies: a warp takes P of them and every parts-th stretch of 32 sources, a lane a
+ * source. Lanes are added by exchanges that halve the number of sums each holds, warps in
+ * ascending order: a fixed order, so the bits do not depend on how many steps a launch
+ * takes. Published positions have two places in turn, so that one barrier a force is
+ * enough.
+ *
+ * Not here: systems whose positions exceed a block's shared memory. */
+#include "nbody_cuda.h"
+
+#include <algorithm>
+
+#ifdef SIM_DOUBLE
+#define THREADS 256 /* its sums take twice the registers */
+#else
+#define THREADS 512
+#endif
+#define WARPS       (THREADS / 32)
+#define TARGETS_MAX (8 * WARPS)
+#define STAGES_MAX  64
+
+struct resident_args {
+    struct sim_real4 *position, *velocity, *acceleration;
+    struct sim_real4 *board;         /* [2][n] */
+    unsigned int *arrived;           /* blocks at the barrier so far; begins as 0 */
+    unsigned long long *least;       /* where to note bodies that met another; or NULL */
+    int n, targets, groups, stages;  /* groups: of P targets, a power of two */
+    int64_t steps;
+    bool charge;
+    real G, eps2;
+    struct {
+        enum sim_stage_kind kind;
+        real h, grain;
+    } stage[STAGES_MAX];
+};
+
+static __device__ __forceinline__ real inverse_root(real r2)
+{
+#ifdef SIM_DOUBLE
+    return rsqrt(r2);
+#else
+    float y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(r2));
+    return y;
+#endif
+}
+
+/* Wait until every block came here `round` times; what they wrote before is visible. */
+static __device__ void grid_barrier(unsigned int *arrived, unsigned int round)
+{
+    __syncthreads();
+    if (threadIdx.x == 0 && gridDim.x > 1) {
+        __threadfence();
+        atomicAdd(arrived, 1);
+        while (*(volatile unsigned int *)arrived < round * gridDim.x)
+            ;
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+/* Past the first cache, which knows nothing of what other blocks write. */
+static __device__ __forceinline__ struct sim_real4 load_shared(const struct sim_real4 *at)
+{
+#ifdef SIM_DOUBLE
+    const double2 *half = reinterpret_cast<const double2 *>(at);
+    const double2 low = __ldcg(half), high = __ldcg(half + 1);
+    return {low.x, low.y, high.x, high.y};
+#else
+    const float4 all = __ldcg(reinterpret_cast<const float4 *>(at));
+    return {all.x, all.y, all.z, all.w};
+#endif
+}
+
+/* Sums over the lanes of a warp of V values a lane (16 or 32): lane l returns the sum of
+ * value l * V / 32. An exchange leaves each lane half of its values, then a single one. */
+template <int HALF, int MASK> static __device__ __forceinline__ real sum_lanes(real *v)
+{
+    const bool upper = threadIdx.x & MASK;
+#pragma unroll
+    for (int q = 0; q < HALF; q++) {
+        const real give = upper ? v[q] : v[q + HALF];
+        const real keep = upper ? v[q + HALF] : v[q];
+        v[q] = keep + __shfl_xor_sync(~0u, give, MASK);
+    }
+    if constexpr (HALF == 0)
+        v[0] += __shfl_xor_sync(~0u, v[0], MASK);
+    if constexpr (MASK > 1)
+        return sum_lanes<HALF / 2, MASK / 2>(v);
+    return v[0];
+}
+
+/* The pull of this warp's part of the sources on its P targets, to partial[warp]. */
+template <int P, int V, bool GUARDED>
+static __device__ __forceinline__ void pull_part(const struct resident_args &r,
+                                                 const struct sim_real4 *source,
+                                                 real (*partial)[V])
+{
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int first = blockIdx.x * r.targets + (warp & (r.groups - 1)) * P;
+    const int part = warp / r.groups, parts = WARPS / r.groups;
+    struct sim_real4 at[P];
+    real sum[V];
+#pragma unroll
+    for (int k = 0; k < P; k++)
+        at[k] = nbody_load(&source[first + k < r.n ? first + k : r.n - 1]);
+#pragma unroll
+    for (int q = 0; q < V; q++)
+        sum[q] = 0;
+#pragma unroll 2
+    for (int j = part * 32 + lane; j < r.n; j += parts * 32) {
+        const struct sim_real4 it = nbody_load(&source[j]);
+#pragma unroll
+        for (int k = 0; k < P; k++) {
+            const real dx = it.x - at[k].x, dy = it.y - at[k].y, dz = it.z - at[k].z;
+            const real r2 = nbody_r2(dx, dy, dz, r.eps2);
+            real w = nbody_weight(it.w, inverse_root(r2));
+            if (GUARDED) {
+                w = nbody_guarded_weight(w, r2);
+                if (r2 < NBODY_TINY && j != first + k && first + k < r.n && r.least)
+                    atomicMin(r.least, (unsigned long long)(first + k));
+            }
+            sum[3 * k] = sim_fma(w, dx, sum[3 * k]);
+            sum[3 * k + 1] = sim_fma(w, dy, sum[3 * k + 1]);
+            sum[3 * k + 2] = sim_fma(w, dz, sum[3 * k + 2]);
+        }
+    }
+    const real total = sum_lanes<V / 2, 16>(sum);
+    if (lane % (32 / V) == 0)
+        partial[warp][lane / (32 / V)] = total;
+}
+
+struct body {
+    struct sim_real4 x, v, a;
+};
+
+/* The acceleration of every block's targets: b.a of the threads that own one. */
+template <int P, int V, bool GUARDED>
+static __device__ __forceinline__ void
+find_force(const struct resident_args &r, struct sim_real4 *source, real (*partial)[V],
+           unsigned int round, bool owner, struct body *b)
+{
+    struct sim_real4 *board = r.board + (round & 1) * (int64_t)r.n;
+    const int t = threadIdx.x;
+    if (owner)
+        nbody_store(&board[blockIdx.x * r.targets + t], b->x);
+    grid_barrier(r.arrived, round);
+    for (int j = t; j < r.n; j += THREADS)
+        nbody_store(&source[j], load_shared(&board[j]));
+    __syncthreads();
+    pull_part<P, V, GUARDED>(r, source, partial);
+    __syncthreads();
+    if (!owner)
+        return;
+    struct sim_real4 sum = {0, 0, 0, 0};
+    for (int w = t / P; w < WARPS; w += r.groups) {
+        sum.x += partial[w][3 * (t % P)];
+        sum.y += partial[w][3 * (t % P) + 1];
+        sum.z += partial[w][3 * (t % P) + 2];
+    }
+    const real k = r.charge ? -r.G * b->x.w : r.G;
+    b->a = {k * sum.x, k * sum.y, k * sum.z, 0};
+}
+
+static __device__ __forceinline__ void push(struct sim_real4 *to, real h, real grain,
+                                            struct sim_real4 rate)
+{
+    to->x = nbody_push(to->x, h, rate.x, grain);
+    to->y = nbody_push(to->y, h, rate.y, grain);
+    to->z = nbody_push(to->z, h, rate.z, grain);
+}
+
+template <int P, int V, bool GUARDED>
+static __global__ void __launch_bounds__(THREADS, 1)
+    resident_kernel(const struct resident_args r)
+{
+    extern __shared__ struct sim_real4 source[];
+    __shared__ real partial[WARPS][V];
+    const int i = blockIdx.x * r.targets + threadIdx.x;
+    const bool owner = (int)threadIdx.x < r.targets && i < r.n;
+    struct body b = {};
+    unsigned int round = 0;
+    if (owner)
+        b = {nbody_load(&r.position[i]), nbody_load(&r.velocity[i]),
+             nbody_load(&r.acceleration[i])};
+    for (int64_t step = 0; step < r.steps; step++)
+        for (int s = 0; s < r.stages; s++) {
+            if (r.stage[s].kind == SIM_FORCE)
+                find_force<P, V, GUARDED>(r, source, partial, ++round, owner, &b);
+            else if (r.stage[s].kind == SIM_KICK)
+                push(&b.v, r.stage[s].h, r.stage[s].grain, b.a);
+            else
+                push(&b.x, r.stage[s].h, r.stage[s].grain, b.v);
+        }
+    if (!owner)
+        return;
+    nbody_store(&r.position[i], b.x);
+    nbody_store(&r.velocity[i], b.v);
+    nbody_store(&r.acceleration[i], b.a);
+}
+
+/* --- the host's side -------------------------------------------------------------------
+ */
+
+static int attribute(const struct sim_device *device, enum cudaDeviceAttr which)
+{
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, device->index) != cudaSuccess)
+        value = 0;
+    return value;
+}
+
+/* Bodies a block: at least 8, so that a few bodies need no barrier between blocks. */
+static int targets_for(const struct sim_nbody *nbody)
+{
+    const int64_t blocks = nbody->device->multiprocessors;
+    return (int)std::max<int64_t>(8, (nbody->n + blocks - 1) / blocks);
+}
+
+bool nbody_resident_fits(const struct sim_nbody *nbody, int stage_count)
+{
+    const struct sim_device *device = nbody->device;
+    if (stage_count > STAGES_MAX || nbody->n > 65536 ||
+        targets_for(nbody) > TARGETS_MAX || !attribute(device, cudaDevAttrCooperativeLaunch))
+        return false;
+    const int64_t room = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    return nbody->n * (int64_t)sizeof(struct sim_real4) + 8192 <= room;
+}
+
+typedef void (*resident_function)(struct resident_args);
+
+static resident_function kernel_for(bool wide, bool guarded)
+{
+    if (wide)
+        return guarded ? resident_kernel<8, 32, true> : resident_kernel<8, 32, false>;
+    return guarded ? resident_kernel<4, 16, true> : resident_kernel<4, 16, false>;
+}
+
+static enum sim_status launch(struct sim_nbody *nbody, resident_function kernel,
+                              struct resident_args args)
+{
+    struct sim_device *device = nbody->device;
+    const char *name = "computing gravity";
+    const size_t shared = (size_t)args.n * sizeof(struct sim_real4);
+    const dim3 grid((unsigned)((args.n + args.targets - 1) / args.targets));
+    void *arguments[] = {&args};
+    if (device->lost)
+        return sim_fail(SIM_DEVICE, "%s", device->lost_text);
+    SIM_TRY(sim_cuda_status(
+        device,
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             (int)shared),
+        name));
+    const double start = device->sync ? sim_launch_clock() : 0.0;
+    SIM_TRY(sim_cuda_status(
+        device,
+        cudaLaunchCooperativeKernel((const void *)kernel, grid, dim3(THREADS), arguments,
+                                    shared, sim_stream(device)),
+        name));
+    return sim_launched(device, name, start);
+}
+
+enum sim_status nbody_resident_run(struct sim_nbody *nbody,
+                                   const struct sim_stage *stages, int stage_count,
+                                   int64_t steps)
+{
+    struct resident_args r = {};
+    const size_t boards = 2 * (size_t)nbody->n * sizeof(struct sim_real4);
+    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + boards + 16));
+    char *scratch = (char *)nbody->scratch.data;
+    const int targets = targets_for(nbody);
+    const bool wide = targets > 16;
+    const int groups = (targets + (wide ? 7 : 3)) / (wide ? 8 : 4);
+    r.position = (struct sim_real4 *)nbody->position;
+    r.velocity = (struct sim_real4 *)nbody->velocity;
+    r.acceleration = (struct sim_real4 *)nbody->acceleration;
+    r.board = (struct sim_real4 *)(scratch + SIM_NBODY_KEPT);
+    r.arrived = (unsigned int *)(scratch + SIM_NBODY_KEPT + boards);
+    r.eps2 = (real)(nbody->eps * nbody->eps);
+    r.least = r.eps2 > 0 ? NULL : (unsigned long long *)scratch;
+    r.n = (int)nbody->n;
+    r.targets = targets;
+    r.groups = 1;
+    while (r.groups < groups)
+        r.groups *= 2;
+    r.stages = stage_count;
+    r.steps = steps;
+    r.charge = nbody->coupling == SIM_CHARGE;
+    r.G = (real)nbody->G;
+    for (int s = 0; s < stage_count; s++) {
+        r.stage[s].kind = stages[s].kind;
+        r.stage[s].h = (real)(stages[s].coefficient * nbody->dt);
+        r.stage[s].grain =
+            (real)(stages[s].kind == SIM_DRIFT ? nbody->grain_x : nbody->grain_v);
+    }
+    SIM_TRY(nbody->device->ops->fill(nbody->device, r.arrived, 0, sizeof *r.arrived));
+    return launch(nbody, kernel_for(wide, nbody->eps < NBODY_SAFE_EPS), r);
+}

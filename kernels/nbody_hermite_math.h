@@ -1,0 +1,98 @@
+/* nbody_hermite_math.h - the formulas of Hermite's fourth-order scheme (Makino and Aarseth
+ * 1992, PASJ 44, 141), for both backends.
+ *
+ *     a_i = k_i sum_j m_j r / s^3,    s^2 = |r|^2 + eps^2,  r = x_j - x_i,  u = v_j - v_i
+ *     j_i = k_i sum_j m_j (u / s^3 - 3 (r.u) r / s^5)
+ * Predicted: x + v h + a h^2/2 + j h^3/6,  v + a h + j h^2/2.
+ * Corrected: v1 = v + (a + a1) h/2 + (j - j1) h^2/12,
+ *            x1 = x + (v + v1) h/2 + (a - a1) h^2/12.
+ *
+ * Not here: individual time steps. */
+#ifndef NBODY_HERMITE_MATH_H
+#define NBODY_HERMITE_MATH_H
+
+#include "nbody_math.h"
+
+/* One body: w of x is the mass. */
+struct hermite_body {
+    struct sim_real4 x, v, a, j;
+};
+
+/* Add the pull of a source on a body at x, v to its a and j. Bodies at one place exert
+ * nothing: returns 1 for them, else 0. */
+SIM_FN int hermite_add(struct hermite_body *to, struct sim_real4 x, struct sim_real4 v,
+                       real eps2)
+{
+    const real rx = x.x - to->x.x, ry = x.y - to->x.y, rz = x.z - to->x.z;
+    const real ux = v.x - to->v.x, uy = v.y - to->v.y, uz = v.z - to->v.z;
+    const real s2 = nbody_r2(rx, ry, rz, eps2);
+    if (s2 < NBODY_TINY)
+        return 1;
+    const real w = x.w / (s2 * sim_sqrt(s2));
+    const real c = 3 * (rx * ux + ry * uy + rz * uz) / s2;
+    to->a.x += w * rx;
+    to->a.y += w * ry;
+    to->a.z += w * rz;
+    to->j.x += w * (ux - c * rx);
+    to->j.y += w * (uy - c * ry);
+    to->j.z += w * (uz - c * rz);
+    return 0;
+}
+
+SIM_FN void hermite_predict(struct hermite_body *b, real h)
+{
+    const real *v = &b->v.x, *a = &b->a.x, *j = &b->j.x;
+    for (int c = 0; c < 3; c++) {
+        (&b->x.x)[c] += h * (v[c] + h * (a[c] / 2 + h * j[c] / 6));
+        (&b->v.x)[c] += h * (a[c] + h * j[c] / 2);
+    }
+}
+
+/* From the state `old` and the evaluated `now`: the corrected x and v in `now`. */
+SIM_FN void hermite_correct(const struct hermite_body *old, struct hermite_body *now,
+                            real h)
+{
+    for (int c = 0; c < 3; c++) {
+        const real a0 = (&old->a.x)[c], a1 = (&now->a.x)[c];
+        const real j0 = (&old->j.x)[c], j1 = (&now->j.x)[c];
+        const real v0 = (&old->v.x)[c];
+        const real v1 = v0 + h * ((a0 + a1) / 2 + h * (j0 - j1) / 12);
+        (&now->v.x)[c] = v1;
+        (&now->x.x)[c] = (&old->x.x)[c] + h * ((v0 + v1) / 2 + h * (a0 - a1) / 12);
+    }
+}
+
+SIM_FN double hermite_norm(const double *d)
+{
+    return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+}
+
+/* Aarseth's length of the next step after a step h, for one body; infinity where nothing
+ * changes. The second and third derivative are those of the interpolation, at its end. */
+SIM_FN double hermite_length(const struct hermite_body *old,
+                             const struct hermite_body *now, double h, double eta)
+{
+    double a[3], j[3], second[3], third[3];
+    for (int c = 0; c < 3; c++) {
+        const double a0 = (&old->a.x)[c], a1 = (&now->a.x)[c];
+        const double j0 = (&old->j.x)[c], j1 = (&now->j.x)[c];
+        a[c] = a1;
+        j[c] = j1;
+        third[c] = (12 * (a0 - a1) + 6 * h * (j0 + j1)) / (h * h * h);
+        second[c] = (-6 * (a0 - a1) - h * (4 * j0 + 2 * j1)) / (h * h) + h * third[c];
+    }
+    const double s = hermite_norm(second), j1 = hermite_norm(j);
+    const double above = hermite_norm(a) * s + j1 * j1;
+    const double below = j1 * hermite_norm(third) + s * s;
+    return below > 0 ? sqrt(eta * above / below) : HUGE_VAL;
+}
+
+/* The first step's length. */
+SIM_FN double hermite_first_length(const struct hermite_body *b, double eta)
+{
+    const double a[3] = {b->a.x, b->a.y, b->a.z}, j[3] = {b->j.x, b->j.y, b->j.z};
+    const double below = hermite_norm(j);
+    return below > 0 ? eta * hermite_norm(a) / below : HUGE_VAL;
+}
+
+#endif

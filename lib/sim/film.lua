@@ -1,0 +1,108 @@
+-- film.lua: the frames of a run made a film by ffmpeg, where it is installed: `sim.run {
+-- film = "galaxy.mp4" }` and `simlua film DIR [FILE] [--lossless]`.
+--
+-- The standard preset plays everywhere: H.264, 4:2:0, even sides (an odd one is padded by a
+-- black line). The lossless one keeps every bit: H.264 RGB in .mp4 and .mkv.
+local folder = require "sim.folder"
+local host = require "sim.host"
+local process = require "sim.process"
+
+local film = {}
+
+-- 30 -> "30", 29.97 -> "2997/100": never a rounded rate.
+local function rate(fps)
+    local below = 1
+    while fps * below ~= math.floor(fps * below) and below < 1000000 do below = below * 10 end
+    return below == 1 and ("%d"):format(fps) or ("%d/%d"):format(math.floor(fps * below + 0.5),
+        below)
+end
+
+local function command(out, goal, fps, first, lossless)
+    local words = { "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-framerate", rate(fps),
+        "-start_number", tostring(first), "-i", out .. "/frame_%06d.png" }
+    local more = lossless and { "-c:v", "libx264rgb", "-crf", "0", "-preset", "medium" }
+        or { "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-c:v", "libx264", "-crf", "18",
+            "-preset", "medium", "-pix_fmt", "yuv420p", "-movflags", "+faststart" }
+    table.move(more, 1, #more, #words + 1, words)
+    words[#words + 1] = goal
+    return words
+end
+
+local function first_frame(out)
+    local first
+    for _, name in ipairs(host.list(out)) do
+        local frame = tonumber(name:match("^frame_(%d+)%.png$"))
+        if frame and (not first or frame < first) then first = frame end
+    end
+    return first
+end
+
+-- ffmpeg writes beside the goal, which is renamed to when it is whole.
+local function encode(out, goal, fps, lossless)
+    local ending = goal:match("%.%w+$") or ".mp4"
+    local draft = ("%s/.film-%d%s"):format(out, process.pid(), ending)
+    local log = ("%s/.film-%d.log"):format(out, process.pid())
+    local ok, err = pcall(process.spawn, command(out, draft, fps, first_frame(out) or 0,
+        lossless), log, log)
+    local code
+    if ok then code = select(2, process.wait()) end
+    local text = folder.read(log) or ""
+    os.remove(log)
+    if code == 0 and os.rename(draft, goal) then return true end
+    os.remove(draft)
+    return false, not ok and tostring(err) or text:match("[^\n]+") or "ffmpeg failed"
+end
+
+-- The ffmpeg line for a person's shell.
+function film.line(out, fps)
+    local plain = out:match("^[%w._/-]+$") and out or "'" .. out:gsub("'", "'\\''") .. "'"
+    return ("ffmpeg -framerate %s -i %s/frame_%%06d.png -pix_fmt yuv420p %s.mp4"):format(
+        rate(fps), plain, plain)
+end
+
+-- For sim.run: the run is good even when there is no film.
+function film.make(out, name, fps, quiet)
+    local goal = name:find("/", 1, true) and name or out .. "/" .. name
+    local ok, why = encode(out, goal, fps, false)
+    if not ok then
+        host.say(("simlua: no film: %s; the frames are in %s\n"):format(why, out))
+    elseif not quiet then
+        host.say("simlua: the film is " .. goal .. "\n")
+    end
+    return ok
+end
+
+-- simlua film DIR [FILE] [--lossless] [--fps N]
+function film.main(...)
+    local out, goal, lossless, fps
+    local arguments, i = { ... }, 1
+    while i <= #arguments do
+        local word = arguments[i]
+        if word == "--lossless" then
+            lossless = true
+        elseif word == "--fps" then
+            i = i + 1
+            fps = tonumber(arguments[i])
+            if not fps or not (fps > 0 and fps <= 1000) then
+                host.usage_error "--fps takes a number of frames a second"
+            end
+        elseif word:sub(1, 1) == "-" then
+            host.usage_error(("film: no option '%s'; there are --lossless and --fps N")
+                :format(word))
+        elseif not out then
+            out = word
+        else
+            goal = goal and host.usage_error "film: DIR and FILE, not more" or word
+        end
+        i = i + 1
+    end
+    if not out then host.usage_error "film: which folder? simlua film DIR [FILE]" end
+    local record = folder.record(out)
+    if not first_frame(out) then host.file_error(("no frames in '%s'"):format(out)) end
+    goal = goal or out .. "/film" .. (lossless and ".mkv" or ".mp4")
+    local ok, why = encode(out, goal, fps or record and record.fps or 30, lossless)
+    if not ok then host.file_error(("no film: %s"):format(why)) end
+    host.say("simlua: the film is " .. goal .. "\n")
+end
+
+return film

@@ -1,0 +1,144 @@
+/* fail.c - see fail.h. */
+#include "fail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static bool armed; /* the one branch */
+static enum sim_fail_kind armed_kind;
+static long first;
+static bool for_good;
+static atomic_long counted;
+
+static const char *const words[] = {"memory", "device", "open",  "write",
+                                    "fsync",  "rename", "mkdir", "any"};
+
+static void log_count(void)
+{
+    char text[32];
+    const char *path = getenv("SIMLUA_FAIL_LOG");
+    armed = false;
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
+    int size = snprintf(text, sizeof text, "%ld\n", atomic_load(&counted));
+    if (fd >= 0) {
+        ssize_t ignored = write(fd, text, (size_t)size);
+        (void)ignored;
+        close(fd);
+    }
+}
+
+void sim_fail_arm(void)
+{
+    const char *text = getenv("SIMLUA_FAIL"), *colon = text ? strchr(text, ':') : NULL;
+    if (!colon)
+        return;
+    for (int kind = 0; kind <= SIM_FAIL_KINDS; kind++) {
+        size_t length = strlen(words[kind]);
+        if (length != (size_t)(colon - text) || strncmp(text, words[kind], length) != 0)
+            continue;
+        armed_kind = (enum sim_fail_kind)kind;
+        first = atol(colon + 1);
+        for_good = text[strlen(text) - 1] == '+';
+        armed = first >= 0;
+        if (getenv("SIMLUA_FAIL_LOG"))
+            atexit(log_count);
+    }
+}
+
+bool sim_fail_now(enum sim_fail_kind kind)
+{
+    if (!armed || (armed_kind != SIM_FAIL_KINDS && armed_kind != kind))
+        return false;
+    long number = atomic_fetch_add(&counted, 1) + 1;
+    return first > 0 && (number == first || (for_good && number > first));
+}
+
+/* --- in the place of the C library's ------------------------------------------------------ */
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker's names, not ours */
+
+extern void *__real_malloc(size_t size);
+extern void *__real_calloc(size_t count, size_t size);
+extern void *__real_realloc(void *old, size_t size);
+extern void *__real_aligned_alloc(size_t alignment, size_t size);
+extern char *__real_strdup(const char *text);
+extern int __real_open(const char *path, int flags, ...);
+extern ssize_t __real_write(int fd, const void *bytes, size_t size);
+extern int __real_fsync(int fd);
+extern int __real_rename(const char *from, const char *to);
+extern int __real_mkdir(const char *path, mode_t mode);
+
+static bool refuse(enum sim_fail_kind kind, int cause)
+{
+    if (!sim_fail_now(kind))
+        return false;
+    errno = cause;
+    return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return refuse(SIM_FAIL_MEMORY, ENOMEM) ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return refuse(SIM_FAIL_MEMORY, ENOMEM) ? NULL : __real_calloc(count, size);
+}
+
+/* Lua relies on it that making a block smaller does not fail, but cannot say here which
+ * one that is: it tries again after a collection, so that once is harmless. */
+void *__wrap_realloc(void *old, size_t size)
+{
+    return size > 0 && refuse(SIM_FAIL_MEMORY, ENOMEM) ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return refuse(SIM_FAIL_DEVICE, ENOMEM) ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return refuse(SIM_FAIL_MEMORY, ENOMEM) ? NULL : __real_strdup(text);
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    int mode = flags & O_CREAT ? va_arg(args, int) : 0;
+    va_end(args);
+    if ((flags & (O_WRONLY | O_RDWR | O_CREAT)) && refuse(SIM_FAIL_OPEN, EMFILE))
+        return -1;
+    return __real_open(path, flags, mode);
+}
+
+ssize_t __wrap_write(int fd, const void *bytes, size_t size)
+{
+    return refuse(SIM_FAIL_WRITE, ENOSPC) ? -1 : __real_write(fd, bytes, size);
+}
+
+int __wrap_fsync(int fd)
+{
+    return refuse(SIM_FAIL_FSYNC, EIO) ? -1 : __real_fsync(fd);
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    return refuse(SIM_FAIL_RENAME, EACCES) ? -1 : __real_rename(from, to);
+}
+
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+    return refuse(SIM_FAIL_MKDIR, EACCES) ? -1 : __real_mkdir(path, mode);
+}

@@ -1,0 +1,40 @@
+/* fail.h - failures on purpose: the Nth call of a kind of system call fails.
+ *
+ * The linker puts the functions of fail.c in the place of malloc, calloc, realloc,
+ * aligned_alloc, strdup, open, write, fsync, rename and mkdir in all of simlua, Lua's
+ * allocator and the static libraries included (-Wl,--wrap, see the Makefile). Without
+ * SIMLUA_FAIL in the environment each costs one branch. With it:
+ *
+ *     SIMLUA_FAIL=write:7     the 7th write fails
+ *     SIMLUA_FAIL=memory:120+ the 120th allocation and all that follow
+ *     SIMLUA_FAIL=any:5       the 5th call of all kinds
+ *
+ * Kinds: memory, device (memory of the CPU as a device), open, write, fsync, rename, mkdir,
+ * any. Opening counts only what may create or change a file. SIMLUA_FAIL_LOG names a file
+ * that gets the number of calls counted, when the program ends in good order: so a test
+ * knows where N ends.
+ *
+ * Not here: CUDA's calls, and what the C library does inside itself (fopen, asprintf). */
+#ifndef SIM_FAIL_H
+#define SIM_FAIL_H
+
+#include <stdbool.h>
+
+enum sim_fail_kind {
+    SIM_FAIL_MEMORY,
+    SIM_FAIL_DEVICE,
+    SIM_FAIL_OPEN,
+    SIM_FAIL_WRITE,
+    SIM_FAIL_FSYNC,
+    SIM_FAIL_RENAME,
+    SIM_FAIL_MKDIR,
+    SIM_FAIL_KINDS, /* any */
+};
+
+/* Read SIMLUA_FAIL; main() calls it first, so that what runs before main does not count. */
+void sim_fail_arm(void);
+
+/* Count a call; true when it is to fail. */
+bool sim_fail_now(enum sim_fail_kind kind);
+
+#endif

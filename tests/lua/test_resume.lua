@@ -1,0 +1,268 @@
+-- test_resume.lua: a run that was cut anywhere goes on by the same command, and all its files
+-- end up as an unbroken run's, byte for byte.
+local check = require "check"
+local command = require "command"
+local run_folder = require "run_folder"
+
+local quote, same = command.quote, run_folder.same
+local home = command.folder()
+command.write(home .. "/scene.lua", run_folder.scene)
+
+local function run(arguments, options)
+    options = options or {}
+    options.folder = home
+    return command.run("--quiet " .. arguments, options)
+end
+
+local function good(arguments, what)
+    local code, out, err = run(arguments)
+    check.equal(code, 0, (what or arguments) .. ": code " .. err)
+    return out, err
+end
+
+local function fresh(name)
+    os.execute("rm -rf " .. quote(home .. "/" .. name))
+    return home .. "/" .. name
+end
+
+local want = good("--out whole scene.lua")
+local whole = home .. "/whole"
+
+-- A finished run does nothing, and says so; its state is there for what follows.
+do
+    local before = command.shell("stat -c '%i %Y %n' " .. whole .. "/* | md5sum")
+    local out = good("--out whole scene.lua")
+    check.equal(out, want, "a finished run has its last state")
+    check.equal(command.shell("stat -c '%i %Y %n' " .. whole .. "/* | md5sum"), before, "untouched")
+    local _, _, err = command.run("--out whole scene.lua", { folder = home })
+    check.that(err:find("done before", 1, true), err)
+    local code, _, more = run("--out whole --frames 3 scene.lua")
+    check.equal(code, 0, "fewer frames: " .. more)
+    good("--out again scene.lua")
+    same(home .. "/again", whole, "the same run in two folders")
+end
+
+-- Kills at random moments; each is followed by the same command.
+do
+    local count = tonumber(os.getenv "SIMLUA_KILLS") or command.small and 6 or 60
+    local out, killed, rounds = fresh "killed", 0, 0
+    math.randomseed(tonumber(os.getenv "SIMLUA_SEED") or 1)
+    while killed < count and rounds < 4 * count do
+        rounds = rounds + 1
+        local wait = 0.02 + 0.5 * math.random()
+        local code = command.shell(("cd %s && timeout -s KILL %.3f %s --device cpu --quiet "
+            .. "--slow 10 --out killed scene.lua"):format(quote(home), wait,
+            quote(command.program)))
+        if code == 137 then killed = killed + 1 end
+        if code == 0 then
+            same(out, home .. "/slow", ("after %d kills"):format(killed))
+            fresh "killed"
+        elseif code ~= 137 then
+            check.that(false, ("a killed run's next ended with code %d"):format(code))
+        end
+        if rounds == 1 then good("--slow 10 --out slow scene.lua") end
+    end
+    check.that(killed >= count / 2, ("only %d kills"):format(killed))
+    good("--slow 10 --out killed scene.lua")
+    same(out, home .. "/slow", "after all kills")
+    print(("%d kills in %d starts"):format(killed, rounds))
+end
+
+-- Signals: a checkpoint, the signal's code, and on from there. Twice in a row.
+for signal, want_code in pairs { TERM = 143, INT = 130, HUP = 129 } do
+    local out = fresh "stopped"
+    for _ = 1, 2 do
+        local code, _, err = command.shell(("cd %s && timeout --preserve-status -s %s 0.4 %s "
+            .. "--device cpu --slow 60 --out stopped scene.lua"):format(quote(home), signal,
+            quote(command.program)))
+        check.equal(code, want_code, signal .. ": " .. err)
+        check.that(err:find("the same command", 1, true), signal .. ": " .. err)
+    end
+    good("--slow 60 --out stopped scene.lua")
+    good("--slow 60 --out slow60 scene.lua")
+    same(out, home .. "/slow60", "after SIG" .. signal)
+end
+
+-- A wall of time, and one that is no time.
+do
+    local out = fresh "walled"
+    local code, _, err = run("--max-time 0.4 --slow 60 --out walled scene.lua")
+    check.equal(code, 142, "--max-time: " .. err)
+    good("--max-time 1:00:00 --slow 60 --out walled scene.lua")
+    same(out, home .. "/slow60", "after --max-time")
+    for _, word in ipairs { "0", "x", "1:70", "1:2:3:4", "-1" } do
+        check.equal((run("--max-time " .. word .. " scene.lua")), 2, "--max-time " .. word)
+    end
+end
+
+-- A longer end: from nothing, from one frame, from one before.
+for _, frames in ipairs { 1, 2, 7 } do
+    local out = fresh "longer"
+    good(("--out longer --frames %d scene.lua"):format(frames))
+    good("--out longer scene.lua")
+    same(out, whole, ("longer, from %d frames"):format(frames))
+end
+
+-- What changed is named, and refused; --fresh and --resume-anyway.
+do
+    fresh "changed"
+    good("--out changed scene.lua")
+    for option, phrase in pairs { ["--bodies 41"] = "the option --bodies (was 40, is 41)",
+        ["--seed 2"] = "--seed (was 1, is 2)" } do
+        local code, _, err = run("--out changed scene.lua " .. option)
+        check.equal(code, 2, option)
+        check.that(err:find(phrase, 1, true), option .. ": " .. err)
+    end
+    same(home .. "/changed", whole, "a refused run changes nothing")
+    good("--out changed --fresh scene.lua --bodies 41 --frames 3", "--fresh")
+    check.equal(table.concat(run_folder.names(home .. "/changed"), " "), "checkpoint.sim "
+        .. "energy.csv frame_000000.png frame_000001.png frame_000002.png run.json", "no stale frame")
+    command.write(home .. "/other.lua", run_folder.scene .. "-- changed\n")
+    local code, _, err = run("--out changed other.lua --bodies 41 --frames 5")
+    check.equal(code, 2, "another script")
+    check.that(err:find("the script (was", 1, true), err)
+    good("--out changed --resume-anyway other.lua --bodies 41 --frames 5", "--resume-anyway")
+    code, _, err = run("--out changed --resume-anyway other.lua --bodies 42 --frames 7")
+    check.equal(code, 2, "another number of bodies cannot be gone on with")
+    check.that(err:find("bodies.n differs", 1, true), err)
+end
+
+-- A module of the script's is part of it.
+do
+    command.write(home .. "/helper.lua", "return 3")
+    command.write(home .. "/with.lua", run_folder.scene:gsub('\n', '\nlocal _ = require "helper"\n', 1))
+    good("--out with with.lua")
+    command.write(home .. "/helper.lua", "return 4")
+    local code, _, err = run("--out with with.lua")
+    check.equal(code, 2, "a changed module")
+    check.that(err:find("the module helper (was", 1, true), err)
+end
+
+-- Checkpoints cut or changed: the older one is used, and said. Frames and tables that are
+-- gone are made again.
+local function interrupted(name)
+    fresh(name)
+    good(("--out %s --frames 5 scene.lua"):format(name)) -- at frames 1, 3, and the end
+    local folder = home .. "/" .. name
+    os.rename(folder .. "/checkpoint.sim", folder .. "/checkpoint-0.sim")
+    good(("--out %s.2 --frames 3 scene.lua"):format(name))
+    os.rename(folder .. ".2/checkpoint.sim", folder .. "/checkpoint-1.sim")
+    fresh(name .. ".2")
+    return folder
+end
+for cut, phrase in pairs { [100] = "it was cut", [-1] = "it was cut", [0] = "it was cut" } do
+    local folder = interrupted "cut"
+    local bytes = command.read(folder .. "/checkpoint-0.sim")
+    command.write(folder .. "/checkpoint-0.sim", bytes:sub(1, cut < 0 and #bytes - 1 or cut))
+    local _, err = good("--out cut scene.lua")
+    check.that(err:find(phrase, 1, true) and err:find("after frame 2", 1, true), err)
+    same(folder, whole, "a cut checkpoint")
+end
+do
+    local folder = interrupted "flipped"
+    for _, name in ipairs { "/checkpoint-0.sim", "/checkpoint-1.sim" } do
+        local bytes = command.read(folder .. name)
+        command.write(folder .. name, bytes:sub(1, 500) .. "\1\2\3" .. bytes:sub(504))
+    end
+    local _, err = good("--out flipped scene.lua")
+    check.that(err:find("starting over", 1, true), err)
+    same(folder, whole, "both checkpoints changed")
+    folder = interrupted "gone"
+    os.remove(folder .. "/frame_000003.png")
+    _, err = good("--out gone scene.lua")
+    check.that(err:find("frame_000003.png is missing", 1, true), err)
+    same(folder, whole, "a missing frame")
+    folder = interrupted "shorter"
+    command.write(folder .. "/energy.csv", command.read(folder .. "/energy.csv"):sub(1, 40))
+    _, err = good("--out shorter scene.lua")
+    check.that(err:find("shorter than it was", 1, true), err)
+    same(folder, whole, "a shorter table")
+end
+
+-- Frames of a range, and two processes on one folder.
+do
+    fresh "range"
+    good("--out range --from 2 --to 7 --every 2 scene.lua")
+    check.equal(table.concat(run_folder.names(home .. "/range"), " "), "energy.csv "
+        .. "frame_000002.png frame_000004.png frame_000006.png run.json", "a range's files")
+    check.that(command.read(home .. "/range/run.json"):find('"status": "partial"', 1, true), "partial")
+    check.equal(command.read(home .. "/range/frame_000004.png"),
+        command.read(whole .. "/frame_000004.png"), "absolute numbers")
+    check.equal((run("--out range --from 3 --to 2 scene.lua")), 2, "--from above --to")
+    check.equal((run("--out range --to 8 scene.lua")), 2, "--to behind the end")
+    local out = fresh "shared"
+    local line = ("%s --device cpu --quiet --out shared --from 0 scene.lua --slow 20"):format(
+        quote(command.program))
+    local code, _, err = command.shell(("cd %s && (%s & %s & wait)"):format(quote(home), line, line))
+    check.equal(code, 0, err)
+    good("--out shared --from 0 --slow 20 scene.lua")
+    good("--slow 20 --out slow20 scene.lua")
+    os.execute(("cp %s/slow20/checkpoint.sim %s/"):format(quote(home), quote(out)))
+    same(out, home .. "/slow20", "two processes on one range")
+    code, _, err = command.shell(("cd %s && (%s --device cpu --quiet --out one --slow 100 scene.lua & "
+        .. "sleep 0.3; %s --device cpu --quiet --out one --slow 100 scene.lua; c=$?; wait; exit $c)")
+        :format(quote(home), quote(command.program), quote(command.program)))
+    check.equal(code, 3, "a second process on a whole run")
+    check.that(err:find("another simlua is at work", 1, true), err)
+end
+
+-- verify.
+do
+    local code, out = command.run("verify " .. whole, { device = "" })
+    check.equal(code, 0, out)
+    code, out = command.run("verify --replay whole", { device = "", folder = home })
+    check.equal(code, 0, "replay: " .. out)
+    os.execute(("cp -r %s %s"):format(quote(whole), quote(home .. "/bad")))
+    local bytes = command.read(home .. "/bad/frame_000003.png")
+    command.write(home .. "/bad/frame_000003.png", bytes:sub(1, -2) .. "x")
+    os.remove(home .. "/bad/frame_000005.png")
+    command.write(home .. "/bad/energy.csv", "t\n")
+    command.write(home .. "/bad/frame_000099.png", "")
+    code, out = command.run("verify bad", { device = "", folder = home })
+    check.equal(code, 3, "verify finds what is wrong")
+    for _, phrase in ipairs { "frame_000003.png was changed", "frame_000005.png is missing",
+        "energy.csv has 2 bytes", "frame_000099.png is not of this run" } do
+        check.that(out:find(phrase, 1, true), phrase .. ": " .. out)
+    end
+    check.equal(select(2, out:gsub("\n", "")), 4, "nothing else is wrong: " .. out)
+    check.equal((command.run("verify nowhere", { device = "", folder = home })), 3, "no folder")
+    check.equal((command.run("verify", { device = "" })), 2, "verify of nothing")
+end
+
+-- sim.state takes plain data only; variables that callbacks change are told of.
+do
+    local head = 'local sim = require "sim"\nlocal b = sim.bodies { dt = 1, softening = 1 }\n'
+        .. "b:add(sim.body { mass = 1 })\n"
+    for _, value in ipairs { "b", "print", "{ { f = print } }", "setmetatable({}, {})" } do
+        local code, _, err = command.script(head .. "sim.state.x = " .. value)
+        check.equal(code, 1, "sim.state.x = " .. value)
+        check.that(err:find("scene.lua:4:", 1, true) and err:find("sim.state.x", 1, true), err)
+    end
+    local body = "image = function() return b:image { width = 2, size = { 16, 16 } } end }"
+    local code, _, err = command.script(head .. "local count, names = 0, {}\nsim.run { frames = 4, "
+        .. "step = function(k) count = count + 1 names[k] = k b:step() end, " .. body)
+    check.equal(code, 0, err)
+    check.that(err:find("the callbacks of sim.run change count, names", 1, true), err)
+    code, _, err = command.script(head .. "local size = 3\nsim.run { frames = 4, step = function() "
+        .. "b:step(size) end, " .. body)
+    check.equal(code, 0, err)
+    check.equal(err:find("warning", 1, true), nil, "nothing changes: " .. err)
+end
+
+-- dt that does not divide the end: frame counts and times are whole numbers of steps.
+for _, case in ipairs { { 0.94, 0.02, 47 }, { 1, 0.1, 10 }, { 1, 1 / 3, 3 } } do
+    local code, out, err = command.script(([[
+        local sim = require "sim"
+        local b = sim.bodies { dt = %.17g, softening = 1 }
+        b:add(sim.body { mass = 1 })
+        local frames = math.floor(%.17g / b.dt + 0.5)
+        sim.run { frames = frames + 1, step = function() b:step() end }
+        print(b.steps, b.time == b.steps * b.dt)]]):format(case[2], case[1]))
+    check.equal(code, 0, err)
+    check.equal(out, case[3] .. "\ttrue\n", ("%g by %g"):format(case[1], case[2]))
+    check.equal(err:find("frame (%d+) of (%d+)") and err:match("(%d+) of %d+[^\n]*\n$")
+        or nil, err:match("of (%d+)[^\n]*\n$"), "progress ends at the end")
+end
+
+command.clean()
+return check.report()

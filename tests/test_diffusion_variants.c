@@ -1,0 +1,256 @@
+/* test_diffusion_variants.c - every way to do steps gives the bits of one pass a step on
+ * the CPU: sizes, walls, axes, signals, reactions, members, threads and precisions. */
+#include "diffusion_case.h"
+
+static bool small_only(void)
+{
+    return getenv("SIMLUA_SMALL") != NULL;
+}
+
+static const char *const variant_names[] = {"auto", "plain", "blocked", "small",
+                                            "cluster"};
+
+/* What a case is made of; applied alike to every system that is compared. */
+struct setting {
+    int64_t nx, ny, count;
+    bool is_double, axes, source;
+    enum sim_reaction reaction;
+    int walls; /* see set_walls */
+    int64_t steps;
+};
+
+static const struct kind {
+    enum sim_wall_kind kind;
+    bool at_node;
+} kinds[] = {{SIM_NO_FLUX, false}, {SIM_NO_FLUX, true}, {SIM_FIXED, false},
+             {SIM_FIXED, true},    {SIM_FLUX, false},   {SIM_FLUX, true},
+             {SIM_ROBIN, false},   {SIM_ROBIN, true}};
+#define KINDS 8
+
+static struct sim_wall_desc wall_of(int side, int kind)
+{
+    return (struct sim_wall_desc){.side = (enum sim_side)side,
+                                  .kind = kinds[kind].kind,
+                                  .at_node = kinds[kind].at_node,
+                                  .species = -1,
+                                  .value = 0.3 + 0.1 * side,
+                                  .h = 0.2};
+}
+
+/* 0 .. 7: another kind on each side. 8, 9, 10: periodic along x, y, both. 11: parts of
+ * sides, one of them varying in time. */
+#define WALLS 12
+static void set_walls(struct sim_diffusion *d, int walls)
+{
+    const struct sim_signal wave = {
+        .kind = SIM_SIGNAL_SINE, .mean = 0.5, .amplitude = 0.4, .period = 3.3};
+    for (int side = 0; side < SIM_SIDES; side++) {
+        struct sim_wall_desc wall = wall_of(side, (walls + side) % KINDS);
+        if ((walls == 8 || walls == 10) && side < SIM_SOUTH)
+            wall.kind = SIM_PERIODIC;
+        if ((walls == 9 || walls == 10) && side >= SIM_SOUTH)
+            wall.kind = SIM_PERIODIC;
+        CHECK_OK(sim_diffusion_set_wall(d, &wall));
+    }
+    if (walls != 11)
+        return;
+    int signal;
+    CHECK_OK(sim_diffusion_add_signal(d, &wave, &signal));
+    for (int side = 0; side < SIM_SIDES; side++)
+        for (int part = 0; part < 3; part++) {
+            const double length = side < SIM_SOUTH ? (double)d->desc.ny * d->desc.dy
+                                                   : (double)d->desc.nx * d->desc.dx;
+            struct sim_wall_desc wall = wall_of(side, (3 * side + part) % KINDS);
+            wall.part = true;
+            wall.from = length * part / 3, wall.to = length * (part + 1) / 3;
+            wall.signal = part == 1 ? signal : 0;
+            CHECK_OK(sim_diffusion_set_wall(d, &wall));
+        }
+}
+
+static bool make(struct sim_device *device, const struct setting *c,
+                 enum sim_diffusion_variant variant, struct sim_diffusion *d)
+{
+    struct sim_diffusion_desc desc = {.nx = c->nx,
+                                      .ny = c->ny,
+                                      .count = c->count,
+                                      .dx = 1,
+                                      .dy = c->axes ? 1.25 : 1,
+                                      .dt = 0.17,
+                                      .is_double = c->is_double,
+                                      .reaction = c->reaction,
+                                      .diffusivity = {{1, 1}, {0.5, 0.5}},
+                                      .number = {0.3, 0.4, 0.2, 0.15, 0.1, 0.05},
+                                      .tuning = {.variant = variant}};
+    if (!CHECK_OK(sim_diffusion_new(device, &desc, d)))
+        return false;
+    set_walls(d, c->walls);
+    if (c->source)
+        CHECK_OK(sim_diffusion_add_source(d, 0, 0.05, NULL, 0));
+    put_noise(d, 5, 0, 1);
+    return true;
+}
+
+/* The case by `variant` against `expected`. False where the variant cannot do it. */
+static bool same(struct sim_device *device, const struct setting *c,
+                 enum sim_diffusion_variant variant, int depth, int rows,
+                 struct sim_diffusion *expected)
+{
+    struct sim_diffusion d;
+    char text[96];
+    if (!make(device, c, variant, &d))
+        return false;
+    d.system.tuning.depth = depth, d.system.tuning.rows = rows;
+    const bool can = sim_diffusion_describe(&d, c->steps, text, sizeof text) == SIM_OK;
+    if (can && CHECK_OK(sim_diffusion_step(&d, c->steps))) {
+        const int64_t bad = different(expected, &d);
+        if (!CHECK(bad == 0))
+            printf("     %s %s (%s, depth %d, rows %d): %lld x %lld x %lld, walls %d, "
+                   "reaction %d%s%s%s, %lld steps: %lld cells\n",
+                   device->name, variant_names[variant], text, depth, rows,
+                   (long long)c->nx, (long long)c->ny, (long long)c->count, c->walls,
+                   (int)c->reaction, c->is_double ? ", double" : "",
+                   c->axes ? ", axes" : "", c->source ? ", source" : "",
+                   (long long)c->steps, (long long)bad);
+    }
+    sim_diffusion_free(&d);
+    return can;
+}
+
+/* All variants on all devices; returns how many could. */
+static int all_variants(struct sim_device **devices, int count, const struct setting *c)
+{
+    struct sim_diffusion expected;
+    int could = 0;
+    if (!make(devices[0], c, SIM_DIFFUSION_PLAIN, &expected))
+        return 0;
+    CHECK_OK(sim_diffusion_step(&expected, c->steps));
+    for (int k = 0; k < count; k++)
+        for (int v = SIM_DIFFUSION_AUTO; v <= SIM_DIFFUSION_CLUSTER; v++) {
+            static const int depths[] = {0, 2, 8, 12}, rows[] = {0, 1, 3, 16};
+            const int tries = v == SIM_DIFFUSION_BLOCKED ? 4 : 1;
+            for (int t = 0; t < tries; t++)
+                could += same(devices[k], c, (enum sim_diffusion_variant)v, depths[t],
+                              rows[t], &expected);
+        }
+    sim_diffusion_free(&expected);
+    return could;
+}
+
+static void test_sizes(struct sim_device **devices, int count)
+{
+    static const int64_t sizes[][2] = {
+        {1, 1},   {1, 7},   {9, 1},    {2, 2},     {3, 5},   {4, 4},   {5, 3},
+        {31, 33}, {64, 20}, {112, 18}, {127, 129}, {128, 9}, {131, 6}, {1000, 37}};
+    const int n = sizeof sizes / sizeof *sizes - (small_only() ? 3 : 0);
+    for (int k = 0; k < n; k++)
+        for (int walls = 0; walls < WALLS; walls++) {
+            const struct setting c = {.nx = sizes[k][0],
+                                      .ny = sizes[k][1],
+                                      .count = 1,
+                                      .walls = walls,
+                                      .steps = 13,
+                                      .is_double = (k + walls) % 3 == 0};
+            CHECK(all_variants(devices, count, &c) >= 6);
+        }
+}
+
+static void test_forms(struct sim_device **devices, int count)
+{
+    for (int form = 0; form < 8; form++)
+        for (int walls = 0; walls < WALLS; walls += 3) {
+            const struct setting c = {.nx = 37,
+                                      .ny = 29,
+                                      .count = form & 4 ? 3 : 1,
+                                      .axes = form & 1,
+                                      .source = (form & 2) != 0,
+                                      .walls = walls + form % 3,
+                                      .steps = 11,
+                                      .is_double = walls == 3};
+            all_variants(devices, count, &c);
+        }
+}
+
+static void test_reactions(struct sim_device **devices, int count)
+{
+    for (int reaction = 0; reaction < SIM_REACTIONS; reaction++)
+        for (int walls = 1; walls < WALLS; walls += 5) {
+            const struct setting c = {.nx = 45,
+                                      .ny = 31,
+                                      .count = 2,
+                                      .walls = walls,
+                                      .steps = 9,
+                                      .reaction = (enum sim_reaction)reaction,
+                                      .is_double = walls == 6};
+            CHECK(all_variants(devices, count, &c) >= 6);
+        }
+}
+
+static void test_threads(void)
+{
+    const struct setting c = {.nx = 301, .ny = 203, .count = 1, .walls = 11, .steps = 17};
+    struct sim_diffusion expected;
+    struct sim_device *one;
+    if (!CHECK_OK(sim_device_open("cpu", 1, &one)))
+        return;
+    if (make(one, &c, SIM_DIFFUSION_PLAIN, &expected)) {
+        CHECK_OK(sim_diffusion_step(&expected, c.steps));
+        for (int threads = 2; threads <= 7; threads += 5) {
+            struct sim_device *many;
+            CHECK_OK(sim_device_open("cpu", threads, &many));
+            CHECK(same(many, &c, SIM_DIFFUSION_PLAIN, 0, 0, &expected));
+            CHECK(same(many, &c, SIM_DIFFUSION_BLOCKED, 5, 40, &expected));
+            sim_device_close(many);
+        }
+        sim_diffusion_free(&expected);
+    }
+    sim_device_close(one);
+}
+
+/* Large enough for streaming stores, several strips and the deepest pass. */
+static void test_large(struct sim_device **devices, int count)
+{
+    struct setting c = {.nx = 4099, .ny = 4097, .count = 1, .walls = 4, .steps = 13};
+    if (small_only())
+        return;
+    all_variants(devices, count, &c);
+    c.walls = 10, c.steps = 25;
+    all_variants(devices, count, &c);
+}
+
+/* One call of n steps is n calls of one. */
+static void test_parity(struct sim_device **devices, int count)
+{
+    for (int k = 0; k < count; k++) {
+        const struct setting c = {
+            .nx = 53, .ny = 47, .count = 1, .walls = 11, .steps = 14};
+        struct sim_diffusion one, many;
+        if (!make(devices[k], &c, SIM_DIFFUSION_AUTO, &one) ||
+            !make(devices[k], &c, SIM_DIFFUSION_AUTO, &many))
+            return;
+        for (int n = 0; n < 14; n++)
+            CHECK_OK(sim_diffusion_step(&one, 1));
+        CHECK_OK(sim_diffusion_step(&many, 9));
+        CHECK_OK(sim_diffusion_step(&many, 5));
+        CHECK(different(&one, &many) == 0);
+        sim_diffusion_free(&one);
+        sim_diffusion_free(&many);
+    }
+}
+
+int main(void)
+{
+    struct sim_device *devices[DEVICES_MAX];
+    const int count = open_devices(devices);
+    if (count > 0) {
+        test_sizes(devices, count);
+        test_forms(devices, count);
+        test_reactions(devices, count);
+        test_parity(devices, count);
+        test_large(devices, count);
+    }
+    test_threads();
+    for (int k = 0; k < count; k++)
+        sim_device_close(devices[k]);
+    return check_report();
+}
