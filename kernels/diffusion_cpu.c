@@ -66,7 +66,7 @@ static void outside_row(const struct diffusion_args *a, int species, int side,
 static struct diffusion_row row_at(const struct diffusion_row *row, int species,
                                    int64_t l)
 {
-    struct diffusion_row at;
+    struct diffusion_row at = {0};
     for (int s = 0; s < species; s++) {
         at.s[s] = row->s[s] + l, at.c[s] = row->c[s] + l, at.n[s] = row->n[s] + l;
         at.out[s] = row->out[s] + l;
@@ -154,7 +154,7 @@ static void periodic_ends(enum sim_reaction model, const struct diffusion_args *
 static struct diffusion_row row_of(const struct diffusion_args *a, int species,
                                    int64_t member, int64_t i, int64_t j)
 {
-    struct diffusion_row row;
+    struct diffusion_row row = {0};
     const int64_t below = diffusion_wrap(j - 1, a->ny, a->periodic_y),
                   above = diffusion_wrap(j + 1, a->ny, a->periodic_y);
     for (int s = 0; s < species; s++) {

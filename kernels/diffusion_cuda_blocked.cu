@@ -316,17 +316,13 @@ struct entry {
     }
 
 static const struct entry entries[] = {
-    ENTRY(SIM_REACTION_NONE, true, false, 2),   ENTRY(SIM_REACTION_NONE, true, false, 4),
+    ENTRY(SIM_REACTION_NONE, true, false, 2),  ENTRY(SIM_REACTION_NONE, true, false, 4),
     ENTRY(SIM_REACTION_NONE, true, false, 8),
 #ifndef SIM_DOUBLE
     ENTRY(SIM_REACTION_NONE, true, false, 12),
 #endif
-    ENTRY(SIM_REACTION_NONE, true, true, 4),    ENTRY(SIM_REACTION_NONE, false, true, 4),
-    ENTRY(SIM_DECAY, true, false, 4),           ENTRY(SIM_FISHER, true, false, 4),
-    ENTRY(SIM_BISTABLE, true, false, 4),        ENTRY(SIM_ALLEN_CAHN, true, false, 4),
-    ENTRY(SIM_GRAY_SCOTT, true, false, 2),      ENTRY(SIM_GRAY_SCOTT, true, false, 4),
-    ENTRY(SIM_FITZHUGH_NAGUMO, true, false, 4), ENTRY(SIM_SCHNAKENBERG, true, false, 4),
-    ENTRY(SIM_BRUSSELATOR, true, false, 4),     ENTRY(SIM_BARKLEY, true, false, 4),
+    ENTRY(SIM_REACTION_NONE, true, true, 4),   ENTRY(SIM_GRAY_SCOTT, true, false, 2),
+    ENTRY(SIM_GRAY_SCOTT, true, false, 4),
 };
 
 static bool serves(const struct entry *e, const struct diffusion_args *a,

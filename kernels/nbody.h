@@ -52,12 +52,12 @@ struct sim_nbody {
     void *position, *velocity, *acceleration; /* struct sim_real4[n] */
     const uint8_t *group;                     /* [n] */
     enum sim_coupling coupling;
-    double G, eps; /* eps: Plummer softening length, >= 0 */
-    double dt;     /* may be negative: backward in time */
+    double G, eps;           /* eps: Plummer softening length, >= 0 */
+    double dt;               /* may be negative: backward in time */
     double grain_x, grain_v; /* > 0, double only: positions and velocities are whole
                                 multiples of these powers of two, see nbody_push */
-    bool mixed;    /* double arrays; a backend may compute the force of a pair in single
-                      from differences that are good to single, if sums are in double */
+    bool mixed; /* double arrays; a backend may compute the force of a pair in single
+                   from differences that are good to single, if sums are in double */
     struct sim_buffer scratch;
     struct sim_nbody_tuning tuning;
 };
@@ -81,10 +81,12 @@ struct sim_nbody_check {
 };
 
 /* A run of Hermite's fourth-order scheme (Makino and Aarseth 1992, PASJ 44, 141): predict
- * x, v to third order, evaluate a and its derivative j, correct; the last two `corrections`
- * times (1: PEC, 3: P(EC)^3). */
+ * x, v to third order, evaluate a and its derivative j, correct; the last two
+ * `corrections` times, with an evaluation each, and evaluate once more for the next step.
+ */
 struct sim_hermite {
-    void *jerk;      /* struct sim_real4[n]; belongs to the acceleration */
+    void *jerk; /* struct sim_real4[2][n]: the jerk, which belongs to the acceleration,
+                   and what the positions lost to rounding; begins as zeros */
     int corrections; /* >= 1 */
     bool fresh;      /* acceleration and jerk must be found first; after the run false */
     double eta;      /* 0: all steps are dt; else at most |dt|, and Aarseth's length (see
@@ -119,7 +121,7 @@ struct sim_nbody_ops {
     enum sim_status (*check)(struct sim_nbody *, void *out);
     /* Enqueue the mass centre of a selection into device memory: double out[3]. */
     enum sim_status (*centre)(struct sim_nbody *, uint64_t groups, void *out);
-    /* Hermite steps; waits. CUDA: SIM_BAD_ARGUMENT beyond some thousand bodies. */
+    /* Hermite steps; waits. NULL where a backend has none (CUDA). */
     enum sim_status (*hermite)(struct sim_nbody *, struct sim_hermite *);
 };
 

@@ -34,6 +34,16 @@ static const struct nbody_cpu_variant *best_variant(void)
     return v;
 }
 
+/* From here on symmetric pairs are faster; a block with itself is one-sided. */
+#define SYMMETRIC_FROM 1024
+
+static bool symmetric(const struct sim_nbody *nbody)
+{
+    if (nbody->tuning.pairs == SIM_PAIRS_AUTO)
+        return nbody->n >= SYMMETRIC_FROM && nbody->eps >= NBODY_SAFE_EPS;
+    return nbody->tuning.pairs == SIM_PAIRS_SYMMETRIC;
+}
+
 static enum sim_status force(struct sim_nbody *nbody)
 {
     struct nbody_force args = {
@@ -48,6 +58,12 @@ static enum sim_status force(struct sim_nbody *nbody)
     uint64_t unsoftened = UINT64_MAX, *kept = nbody->scratch.data;
     args.least = args.eps2 == 0 ? kept : &unsoftened;
     nbody->device->stats.launches++;
+    if (symmetric(nbody)) {
+        SIM_TRY(
+            sim_nbody_scratch(nbody, SIM_NBODY_KEPT + nbody_cpu_pairs_bytes(nbody->n)));
+        return nbody_cpu_pairs(&args, 0, nbody->device->threads,
+                               (char *)nbody->scratch.data + SIM_NBODY_KEPT);
+    }
     return nbody_cpu_force(&args, best_variant(), nbody->device->threads);
 }
 
@@ -68,14 +84,20 @@ static enum sim_status stage(struct sim_nbody *nbody, const struct sim_stage *s)
     return SIM_OK;
 }
 
-static enum sim_status check_tuning(const struct sim_nbody_tuning *t)
+static enum sim_status check_tuning(const struct sim_nbody *nbody)
 {
+    const struct sim_nbody_tuning *t = &nbody->tuning;
     if (t->tile || t->unroll || t->per_thread || t->split ||
-        (t->pairs != SIM_PAIRS_AUTO && t->pairs != SIM_PAIRS_PLAIN))
+        t->pairs == SIM_PAIRS_RESIDENT)
+        return sim_fail(
+            SIM_BAD_ARGUMENT,
+            "tile, unroll, per_thread, split and pairs = \"resident\" choose "
+            "between the kernels of a CUDA device; on the CPU leave them out");
+    if (t->pairs == SIM_PAIRS_SYMMETRIC && nbody->eps < NBODY_SAFE_EPS)
         return sim_fail(SIM_BAD_ARGUMENT,
-                        "tile, unroll, per_thread, split and pairs choose between "
-                        "the kernels of a CUDA device; on the CPU leave "
-                        "them out (or 0, and \"auto\" or \"plain\")");
+                        "symmetric pairs need a softening of at least %g; use pairs = "
+                        "\"plain\"",
+                        NBODY_SAFE_EPS);
     return SIM_OK;
 }
 
@@ -83,7 +105,7 @@ static enum sim_status advance_cpu(struct sim_nbody *nbody,
                                    const struct sim_stage *stages, int stage_count,
                                    int64_t steps)
 {
-    SIM_TRY(check_tuning(&nbody->tuning));
+    SIM_TRY(check_tuning(nbody));
     SIM_TRY(sim_nbody_check_eps(nbody->eps, sizeof(real) == 8));
     SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT));
     for (int64_t step = 0; step < steps; step++) {

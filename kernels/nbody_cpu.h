@@ -41,6 +41,17 @@ extern const struct nbody_cpu_variant nbody_cpu_variants[];
 enum sim_status nbody_cpu_force(const struct nbody_force *force,
                                 const struct nbody_cpu_variant *variant, int threads);
 
+/* Symmetric pairs (nbody_cpu_pairs.c), for softened systems: the variant (0: the best; a
+ * variant that this processor lacks stands for the next), and a workspace of so many
+ * bytes. */
+#define nbody_cpu_pairs       SIM_TYPED(nbody_cpu_pairs)
+#define nbody_cpu_pairs_bytes SIM_TYPED(nbody_cpu_pairs_bytes)
+#define nbody_cpu_pairs_name  SIM_TYPED(nbody_cpu_pairs_name)
+enum sim_status nbody_cpu_pairs(const struct nbody_force *, int variant, int threads,
+                                void *space);
+size_t nbody_cpu_pairs_bytes(int64_t n);
+const char *nbody_cpu_pairs_name(int variant); /* NULL past the last, the plain one */
+
 /* Operations of the table that live in nbody_cpu_diag.c; contracts in nbody.h. */
 #define nbody_sums_cpu      SIM_TYPED(nbody_sums_cpu)
 #define nbody_potential_cpu SIM_TYPED(nbody_potential_cpu)

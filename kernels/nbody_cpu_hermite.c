@@ -24,15 +24,16 @@ static void evaluate(const struct run *r)
     const real eps2 = (real)(nbody->eps * nbody->eps);
     struct hermite_body *now = r->now;
     uint64_t least = UINT64_MAX, *kept = nbody->scratch.data;
-#pragma omp parallel for num_threads(nbody->device->threads) reduction(min : least) if ( \
-        n >= PARALLEL_FROM)
+#pragma omp parallel for num_threads(nbody->device->threads) \
+    reduction(min                                            \
+              : least) if (n >= PARALLEL_FROM)
     for (int64_t i = 0; i < n; i++) {
         struct hermite_body b = now[i];
         int met = 0;
         b.a = b.j = (struct sim_real4){0, 0, 0, 0};
         for (int64_t j = 0; j < n; j++)
             if (j != i)
-                met += hermite_add(&b, now[j].x, now[j].v, eps2);
+                met += hermite_add(&b, now[j].x, now[j].low, now[j].v, eps2);
         const real k =
             (real)(nbody->coupling == SIM_CHARGE ? -nbody->G * (double)b.x.w : nbody->G);
         now[i].a = (struct sim_real4){k * b.a.x, k * b.a.y, k * b.a.z, 0};
@@ -45,17 +46,29 @@ static void evaluate(const struct run *r)
     nbody->device->stats.launches++;
 }
 
-static double shortest(const struct run *r, double h)
+/* At most |dt|, with its sign. */
+static double bounded(const struct run *r, double length)
+{
+    const double most = fabs(r->nbody->dt);
+    return copysign(length < most ? length : most, r->nbody->dt);
+}
+
+static double first_length(const struct run *r)
+{
+    double a = 0, j = 0;
+    for (int64_t i = 0; i < r->nbody->n; i++) {
+        a = fmax(a, hermite_size(r->now[i].a));
+        j = fmax(j, hermite_size(r->now[i].j));
+    }
+    return bounded(r, hermite_first_length(a, j, r->hermite->eta));
+}
+
+static double next_length(const struct run *r, double h)
 {
     double least = HUGE_VAL;
-    for (int64_t i = 0; i < r->nbody->n; i++) {
-        const double length =
-            h == 0.0 ? hermite_first_length(&r->now[i], r->hermite->eta)
-                     : hermite_length(&r->old[i], &r->now[i], h, r->hermite->eta);
-        least = length < least ? length : least;
-    }
-    const double most = fabs(r->nbody->dt);
-    return copysign(least < most ? least : most, r->nbody->dt);
+    for (int64_t i = 0; i < r->nbody->n; i++)
+        least = fmin(least, hermite_length(&r->old[i], &r->now[i], h, r->hermite->eta));
+    return bounded(r, least);
 }
 
 static void take_step(const struct run *r, double h)
@@ -78,7 +91,7 @@ static void load(const struct run *r)
     const struct sim_real4 *x = r->nbody->position, *v = r->nbody->velocity;
     const struct sim_real4 *a = r->nbody->acceleration, *j = r->hermite->jerk;
     for (int64_t i = 0; i < r->nbody->n; i++)
-        r->now[i] = (struct hermite_body){x[i], v[i], a[i], j[i]};
+        r->now[i] = (struct hermite_body){x[i], v[i], a[i], j[i], j[r->nbody->n + i]};
 }
 
 static void store(const struct run *r)
@@ -90,6 +103,7 @@ static void store(const struct run *r)
         v[i] = r->now[i].v;
         a[i] = r->now[i].a;
         j[i] = r->now[i].j;
+        j[r->nbody->n + i] = r->now[i].low;
     }
 }
 
@@ -113,7 +127,7 @@ enum sim_status nbody_hermite_cpu(struct sim_nbody *nbody, struct sim_hermite *h
     load(&r);
     if (h->fresh) {
         evaluate(&r);
-        h->next = h->eta > 0 ? shortest(&r, 0) : nbody->dt;
+        h->next = h->eta > 0 ? first_length(&r) : nbody->dt;
     }
     h->next = h->eta > 0 ? copysign(h->next, nbody->dt) : nbody->dt;
     h->fresh = false;
@@ -125,7 +139,7 @@ enum sim_status nbody_hermite_cpu(struct sim_nbody *nbody, struct sim_hermite *h
         take_step(&r, h->next);
         h->time += h->next;
         if (h->eta > 0)
-            h->next = shortest(&r, h->next);
+            h->next = next_length(&r, h->next);
         taken++;
     }
     store(&r);

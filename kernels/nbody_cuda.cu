@@ -55,17 +55,24 @@ static __device__ struct sim_real4 finished(const struct body_args &b, int64_t i
     return {k * sum.x, k * sum.y, k * sum.z, 0};
 }
 
-static __device__ void push_body(const struct body_args &b, int64_t i,
-                                 struct sim_real4 x, struct sim_real4 a)
+/* to += h rate */
+static __device__ void push_vector(struct sim_real4 *to, const struct push &p,
+                                   struct sim_real4 rate)
+{
+    to->x = nbody_push(to->x, p.h, rate.x, p.grain);
+    to->y = nbody_push(to->y, p.h, rate.y, p.grain);
+    to->z = nbody_push(to->z, p.h, rate.z, p.grain);
+}
+
+static __device__ void push_body(const struct body_args &b, int64_t i, struct sim_real4 x,
+                                 struct sim_real4 a)
 {
     struct sim_real4 v = nbody_load(&b.velocity[i]);
-    for (int p = 0; p < b.pushes; p++) {
-        struct sim_real4 &to = b.push[p].drift ? x : v;
-        const struct sim_real4 rate = b.push[p].drift ? v : a;
-        to.x = nbody_push(to.x, b.push[p].h, rate.x, b.push[p].grain);
-        to.y = nbody_push(to.y, b.push[p].h, rate.y, b.push[p].grain);
-        to.z = nbody_push(to.z, b.push[p].h, rate.z, b.push[p].grain);
-    }
+    for (int p = 0; p < b.pushes; p++)
+        if (b.push[p].drift)
+            push_vector(&x, b.push[p], v);
+        else
+            push_vector(&v, b.push[p], a);
     if (b.finish)
         nbody_store(&b.acceleration[i], a);
     nbody_store(&b.position[i], x);
@@ -124,12 +131,8 @@ static const struct {
     int64_t up_to;
     int tile, per_thread, blocks;
 } defaults[] = {
-    {2048, 64, 1, 2},
-    {6144, 256, 1, 2},
-    {12288, 256, 4, 2},
-    {32768, 256, 8, 2},
-    {131072, 256, 8, 4},
-    {INT64_MAX, 256, 8, 8},
+    {2048, 64, 1, 2},   {6144, 256, 1, 2},   {12288, 256, 4, 2},
+    {32768, 256, 8, 2}, {131072, 256, 8, 4}, {INT64_MAX, 256, 8, 8},
 };
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -212,7 +215,7 @@ struct march {
     struct plan plan;         /* plain */
     struct nbody_pairs pairs; /* symmetric */
     void *space;              /* workspace behind the kept part */
-    struct body_args body; /* pushes gathered for the next body_kernel */
+    struct body_args body;    /* pushes gathered for the next body_kernel */
     bool guarded;
     cudaEvent_t mark[MARKS];
     int marks;     /* set so far */
@@ -347,8 +350,9 @@ static enum sim_status take_steps(struct march *m, const struct sim_stage *stage
 }
 
 /* As many steps a launch as last about 10 ms on a large GPU. */
-static enum sim_status take_resident_steps(struct march *m, const struct sim_stage *stages,
-                                           int count, int64_t steps)
+static enum sim_status take_resident_steps(struct march *m,
+                                           const struct sim_stage *stages, int count,
+                                           int64_t steps)
 {
     double seconds = 1e-7;
     const double n = (double)m->nbody->n;
@@ -379,15 +383,17 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
     const bool fits = nbody_resident_fits(nbody, stage_count);
     *by = t->pairs;
     if (*by == SIM_PAIRS_SYMMETRIC && !softened)
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "symmetric pairs need a softening above 0; use pairs = \"plain\"");
+        return sim_fail(
+            SIM_BAD_ARGUMENT,
+            "symmetric pairs need a softening above 0; use pairs = \"plain\"");
     if (*by == SIM_PAIRS_RESIDENT &&
         (!fits || t->tile || t->per_thread || t->unroll || t->split))
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "pairs = \"resident\" takes no tile, per_thread, unroll or split, "
-                        "at most 64 stages a step, and systems that fit a "
-                        "multiprocessor's shared memory: %lld bodies do not fit %s",
-                        (long long)nbody->n, nbody->device->name);
+        return sim_fail(
+            SIM_BAD_ARGUMENT,
+            "pairs = \"resident\" takes no tile, per_thread, unroll or split, "
+            "at most 64 stages a step, and systems that fit a "
+            "multiprocessor's shared memory: %lld bodies do not fit %s",
+            (long long)nbody->n, nbody->device->name);
     if (*by != SIM_PAIRS_AUTO)
         return SIM_OK;
     if (t->tile || t->per_thread || t->unroll || t->split)
@@ -462,7 +468,7 @@ static const struct sim_nbody_ops ops = {
     nbody_radii_cuda,
     nbody_check_cuda,
     nbody_centre_cuda,
-    nbody_hermite_cuda,
+    NULL, /* hermite: on the CPU only */
 };
 
 #ifdef SIM_DOUBLE

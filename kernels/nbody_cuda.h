@@ -15,7 +15,6 @@ extern "C" {
 #define nbody_radii_cuda     SIM_TYPED(nbody_radii_cuda)
 #define nbody_check_cuda     SIM_TYPED(nbody_check_cuda)
 #define nbody_centre_cuda    SIM_TYPED(nbody_centre_cuda)
-#define nbody_hermite_cuda   SIM_TYPED(nbody_hermite_cuda) /* nbody_cuda_hermite.cu */
 enum sim_status nbody_sums_cuda(struct sim_nbody *, uint64_t groups,
                                 struct sim_nbody_sums *);
 enum sim_status nbody_potential_cuda(struct sim_nbody *, double *);
@@ -24,7 +23,6 @@ enum sim_status nbody_radii_cuda(struct sim_nbody *, uint64_t groups,
                                  double *);
 enum sim_status nbody_check_cuda(struct sim_nbody *, void *);
 enum sim_status nbody_centre_cuda(struct sim_nbody *, uint64_t groups, void *);
-enum sim_status nbody_hermite_cuda(struct sim_nbody *, struct sim_hermite *);
 
 /* --- symmetric pairs (nbody_cuda_pairs.cu) ---------------------------------------------
  */

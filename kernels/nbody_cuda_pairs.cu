@@ -35,7 +35,8 @@ struct pairs_args {
     real eps2, scale;
 };
 
-template <typename T> struct triple {
+template <typename T>
+struct triple {
     T x, y, z;
 };
 
@@ -87,8 +88,7 @@ struct uniform_pairs {
         nbody_store(at, b);
     }
     static __device__ __forceinline__ struct triple<real> minus(const body &a,
-                                                                const body &b)
-    {
+                                                                const body &b) {
         return {a.x - b.x, a.y - b.y, a.z - b.z};
     }
 };
@@ -97,14 +97,15 @@ struct uniform_pairs {
 struct mixed_pairs {
     typedef float work;
     static const int FLUSH = 2;
-    struct __align__(16) body {
+    struct __align__(16) body
+    {
         float x, y, z, w, low_x, low_y, low_z, unused;
     };
     static __device__ __forceinline__ body take(struct sim_real4 p)
     {
         const float x = (float)p.x, y = (float)p.y, z = (float)p.z;
-        return {x, y, z, (float)p.w, (float)(p.x - x), (float)(p.y - y),
-                (float)(p.z - z), 0};
+        return {x, y, z, (float)p.w, (float)(p.x - x), (float)(p.y - y), (float)(p.z - z),
+                0};
     }
     static __device__ __forceinline__ body load(const body *at)
     {
@@ -119,8 +120,7 @@ struct mixed_pairs {
         half[1] = make_float4(b.low_x, b.low_y, b.low_z, 0);
     }
     static __device__ __forceinline__ struct triple<float> minus(const body &a,
-                                                                 const body &b)
-    {
+                                                                 const body &b) {
         return {(a.x - b.x) + (a.low_x - b.low_x), (a.y - b.y) + (a.low_y - b.low_y),
                 (a.z - b.z) + (a.low_z - b.low_z)};
     }
@@ -138,12 +138,13 @@ static __device__ __forceinline__ struct sim_real4 load_body(const struct pairs_
  * on tile body `lane`; one-sided, nothing of use. */
 template <class A, int K, bool BOTH>
 static __device__ __forceinline__ struct triple<typename A::work>
-meet_tile(const typename A::body *tile, const typename A::body *at,
-          typename A::work eps2, struct triple<typename A::work> *sum)
-{
+meet_tile(const typename A::body *tile, const typename A::body *at, typename A::work eps2,
+          struct triple<typename A::work> *sum) {
     typedef typename A::work work;
     const int lane = threadIdx.x & 31;
-    struct triple<work> pull = {0, 0, 0};
+    struct triple<work> pull = {
+        0, 0, 0
+    };
 #pragma unroll(K > 8 ? 2 : 4)
     for (int r = 0; r < 32; r++) {
         const typename A::body it = A::load(&tile[lane + r]);
@@ -172,10 +173,11 @@ meet_tile(const typename A::body *tile, const typename A::body *at,
 }
 
 /* Shared memory of a thread block. */
-template <class A, int K, int W> struct pairs_shared {
+template <class A, int K, int W>
+struct pairs_shared {
     typename A::body tile[W][64];
     real total[3 * K][32 * W];
-    real met[3][W > 1 ? 32 * K * W : 1];
+    real met[3][W > 1 ? 32 * K *W : 1];
 };
 
 template <class A, int K, int W>
@@ -310,10 +312,14 @@ struct variant {
 #else
 #define MIXED(per_lane, warps) NULL
 #endif
-#define VARIANT(per_lane, warps) \
-    {per_lane, warps, UNIFORM(per_lane, warps), MIXED(per_lane, warps)}
+#define VARIANT(per_lane, warps)                                          \
+    {                                                                     \
+        per_lane, warps, UNIFORM(per_lane, warps), MIXED(per_lane, warps) \
+    }
 static const struct variant variants[] = {
-    VARIANT(4, 1), VARIANT(8, 1), VARIANT(8, 2),
+    VARIANT(4, 1),
+    VARIANT(8, 1),
+    VARIANT(8, 2),
 #ifdef SIM_DOUBLE
     VARIANT(4, 4),
 #else
@@ -435,7 +441,7 @@ static struct pairs_args arguments(const struct sim_nbody *nbody,
 
 static struct nbody_rows rows_of(const struct nbody_pairs *p, const struct pairs_args &f)
 {
-    return {f.own,  f.met,   p->padded, (f.last - f.first + f.run - 1) / f.run,
+    return {f.own,   f.met,  p->padded, (f.last - f.first + f.run - 1) / f.run,
             f.first, f.last, p->blocks, p->block};
 }
 

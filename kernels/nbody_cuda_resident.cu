@@ -27,10 +27,10 @@
 
 struct resident_args {
     struct sim_real4 *position, *velocity, *acceleration;
-    struct sim_real4 *board;         /* [2][n] */
-    unsigned int *arrived;           /* blocks at the barrier so far; begins as 0 */
-    unsigned long long *least;       /* where to note bodies that met another; or NULL */
-    int n, targets, groups, stages;  /* groups: of P targets, a power of two */
+    struct sim_real4 *board;        /* [2][n] */
+    unsigned int *arrived;          /* blocks at the barrier so far; begins as 0 */
+    unsigned long long *least;      /* where to note bodies that met another; or NULL */
+    int n, targets, groups, stages; /* groups: of P targets, a power of two */
     int64_t steps;
     bool charge;
     real G, eps2;
@@ -79,8 +79,10 @@ static __device__ __forceinline__ struct sim_real4 load_shared(const struct sim_
 }
 
 /* Sums over the lanes of a warp of V values a lane (16 or 32): lane l returns the sum of
- * value l * V / 32. An exchange leaves each lane half of its values, then a single one. */
-template <int HALF, int MASK> static __device__ __forceinline__ real sum_lanes(real *v)
+ * value l * V / 32. An exchange leaves each lane half of its values, then a single one.
+ */
+template <int HALF, int MASK>
+static __device__ __forceinline__ real sum_lanes(real *v)
 {
     const bool upper = threadIdx.x & MASK;
 #pragma unroll
@@ -227,7 +229,8 @@ bool nbody_resident_fits(const struct sim_nbody *nbody, int stage_count)
 {
     const struct sim_device *device = nbody->device;
     if (stage_count > STAGES_MAX || nbody->n > 65536 ||
-        targets_for(nbody) > TARGETS_MAX || !attribute(device, cudaDevAttrCooperativeLaunch))
+        targets_for(nbody) > TARGETS_MAX ||
+        !attribute(device, cudaDevAttrCooperativeLaunch))
         return false;
     const int64_t room = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     return nbody->n * (int64_t)sizeof(struct sim_real4) + 8192 <= room;
@@ -258,11 +261,11 @@ static enum sim_status launch(struct sim_nbody *nbody, resident_function kernel,
                              (int)shared),
         name));
     const double start = device->sync ? sim_launch_clock() : 0.0;
-    SIM_TRY(sim_cuda_status(
-        device,
-        cudaLaunchCooperativeKernel((const void *)kernel, grid, dim3(THREADS), arguments,
-                                    shared, sim_stream(device)),
-        name));
+    SIM_TRY(sim_cuda_status(device,
+                            cudaLaunchCooperativeKernel((const void *)kernel, grid,
+                                                        dim3(THREADS), arguments, shared,
+                                                        sim_stream(device)),
+                            name));
     return sim_launched(device, name, start);
 }
 

@@ -1,11 +1,14 @@
-/* nbody_hermite_math.h - the formulas of Hermite's fourth-order scheme (Makino and Aarseth
- * 1992, PASJ 44, 141), for both backends.
+/* nbody_hermite_math.h - the formulas of Hermite's fourth-order scheme (Makino and
+ * Aarseth 1992, PASJ 44, 141), for both backends.
  *
  *     a_i = k_i sum_j m_j r / s^3,    s^2 = |r|^2 + eps^2,  r = x_j - x_i,  u = v_j - v_i
  *     j_i = k_i sum_j m_j (u / s^3 - 3 (r.u) r / s^5)
  * Predicted: x + v h + a h^2/2 + j h^3/6,  v + a h + j h^2/2.
  * Corrected: v1 = v + (a + a1) h/2 + (j - j1) h^2/12,
  *            x1 = x + (v + v1) h/2 + (a - a1) h^2/12.
+ * A position is a sum x + low, so that a close pair far from the origin does not lose its
+ * distance to rounding: in a meeting at 4e-4 of the scene's size that cost 1e-8 of the
+ * energy.
  *
  * Not here: individual time steps. */
 #ifndef NBODY_HERMITE_MATH_H
@@ -15,15 +18,25 @@
 
 /* One body: w of x is the mass. */
 struct hermite_body {
-    struct sim_real4 x, v, a, j;
+    struct sim_real4 x, v, a, j, low;
 };
+
+/* x + low += d; the sum's rounding goes to low (Knuth's two-sum). */
+SIM_FN void hermite_move(real *x, real *low, real d)
+{
+    const real by = *low + d, sum = *x + by, part = sum - *x;
+    *low = (*x - (sum - part)) + (by - part);
+    *x = sum;
+}
 
 /* Add the pull of a source on a body at x, v to its a and j. Bodies at one place exert
  * nothing: returns 1 for them, else 0. */
-SIM_FN int hermite_add(struct hermite_body *to, struct sim_real4 x, struct sim_real4 v,
-                       real eps2)
+SIM_FN int hermite_add(struct hermite_body *to, struct sim_real4 x, struct sim_real4 low,
+                       struct sim_real4 v, real eps2)
 {
-    const real rx = x.x - to->x.x, ry = x.y - to->x.y, rz = x.z - to->x.z;
+    const real rx = (x.x - to->x.x) + (low.x - to->low.x);
+    const real ry = (x.y - to->x.y) + (low.y - to->low.y);
+    const real rz = (x.z - to->x.z) + (low.z - to->low.z);
     const real ux = v.x - to->v.x, uy = v.y - to->v.y, uz = v.z - to->v.z;
     const real s2 = nbody_r2(rx, ry, rz, eps2);
     if (s2 < NBODY_TINY)
@@ -43,7 +56,8 @@ SIM_FN void hermite_predict(struct hermite_body *b, real h)
 {
     const real *v = &b->v.x, *a = &b->a.x, *j = &b->j.x;
     for (int c = 0; c < 3; c++) {
-        (&b->x.x)[c] += h * (v[c] + h * (a[c] / 2 + h * j[c] / 6));
+        hermite_move(&(&b->x.x)[c], &(&b->low.x)[c],
+                     h * (v[c] + h * (a[c] / 2 + h * j[c] / 6)));
         (&b->v.x)[c] += h * (a[c] + h * j[c] / 2);
     }
 }
@@ -58,7 +72,10 @@ SIM_FN void hermite_correct(const struct hermite_body *old, struct hermite_body 
         const real v0 = (&old->v.x)[c];
         const real v1 = v0 + h * ((a0 + a1) / 2 + h * (j0 - j1) / 12);
         (&now->v.x)[c] = v1;
-        (&now->x.x)[c] = (&old->x.x)[c] + h * ((v0 + v1) / 2 + h * (a0 - a1) / 12);
+        real x = (&old->x.x)[c], low = (&old->low.x)[c];
+        hermite_move(&x, &low, h * ((v0 + v1) / 2 + h * (a0 - a1) / 12));
+        (&now->x.x)[c] = x;
+        (&now->low.x)[c] = low;
     }
 }
 
@@ -87,12 +104,17 @@ SIM_FN double hermite_length(const struct hermite_body *old,
     return below > 0 ? sqrt(eta * above / below) : HUGE_VAL;
 }
 
-/* The first step's length. */
-SIM_FN double hermite_first_length(const struct hermite_body *b, double eta)
+/* The first step's length, eta |a| / |j|, of the greatest a and j that any body has: a
+ * body that happens to feel no force says nothing. */
+SIM_FN double hermite_first_length(double most_a, double most_j, double eta)
 {
-    const double a[3] = {b->a.x, b->a.y, b->a.z}, j[3] = {b->j.x, b->j.y, b->j.z};
-    const double below = hermite_norm(j);
-    return below > 0 ? eta * hermite_norm(a) / below : HUGE_VAL;
+    return most_a > 0 && most_j > 0 ? eta * most_a / most_j : HUGE_VAL;
+}
+
+SIM_FN double hermite_size(struct sim_real4 a)
+{
+    const double d[3] = {a.x, a.y, a.z};
+    return hermite_norm(d);
 }
 
 #endif

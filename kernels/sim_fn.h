@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #ifdef __CUDACC__
-#define SIM_FN static __host__ __device__ __forceinline__
+#define SIM_FN    static __host__ __device__ __forceinline__
 #define SIM_TABLE static __device__ const
 #else
-#define SIM_FN static inline __attribute__((always_inline, unused))
+#define SIM_FN    static inline __attribute__((always_inline, unused))
 #define SIM_TABLE static const __attribute__((unused))
 #endif
 

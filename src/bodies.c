@@ -19,27 +19,33 @@ static enum sim_status check_scheme(const struct sim_bodies_desc *d)
         return sim_fail(SIM_BAD_ARGUMENT,
                         "bodies: adaptive steps need integrator = \"hermite4\"");
     if (d->reversible && (hermite || !d->is_double))
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "bodies: reversible needs precision = \"double\" or \"mixed\", and "
-                        "an integrator other than hermite4");
+        return sim_fail(
+            SIM_BAD_ARGUMENT,
+            "bodies: reversible needs precision = \"double\" or \"mixed\", and "
+            "an integrator other than hermite4");
     return SIM_OK;
 }
 
-enum sim_status sim_bodies_new(struct sim_device *device, const struct sim_bodies_desc *desc,
-                               struct sim_bodies *out)
+enum sim_status sim_bodies_new(struct sim_device *device,
+                               const struct sim_bodies_desc *desc, struct sim_bodies *out)
 {
     *out = (struct sim_bodies){.desc = *desc};
     out->ops = sim_nbody_ops(device->kind, desc->is_double);
     if (!out->ops)
-        return sim_fail(SIM_DEVICE, "bodies: this build cannot compute on %s", device->name);
+        return sim_fail(SIM_DEVICE, "bodies: this build cannot compute on %s",
+                        device->name);
     if (!desc->is_double && desc->softening > SINGLE_MAX)
-        return sim_fail(SIM_BAD_ARGUMENT, "bodies: softening %g is too large for single "
-                                          "precision: use other units",
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: softening %g is too large for single "
+                        "precision: use other units",
                         desc->softening);
     SIM_TRY(check_scheme(desc));
+    if (desc->scheme == SIM_HERMITE4 && !out->ops->hermite)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: hermite4 runs on the CPU only: use --device cpu");
     out->clock = desc->time;
-    out->hermite = (struct sim_hermite){.corrections = (int)desc->corrections,
-                                        .eta = desc->eta};
+    out->hermite =
+        (struct sim_hermite){.corrections = (int)desc->corrections, .eta = desc->eta};
     out->nbody = (struct sim_nbody){
         .device = device,
         .coupling = (enum sim_coupling)desc->coupling,
@@ -81,7 +87,8 @@ static enum sim_status land(struct sim_bodies *b)
     return SIM_OK;
 }
 
-/* --- adding --------------------------------------------------------------------------- */
+/* --- adding ---------------------------------------------------------------------------
+ */
 
 /* Where the model's groups go in ours; new ones are appended to `b`. */
 static enum sim_status merge_groups(struct sim_bodies *b, const struct sim_model *model,
@@ -112,12 +119,13 @@ static enum sim_status check_body(const struct sim_bodies *b, const struct sim_b
     for (int v = 0; v < 2; v++)
         for (int k = 0; k < 3; k++)
             if (!isfinite(values[v][k]) || fabs(values[v][k]) > limit)
-                return sim_fail(SIM_BAD_ARGUMENT, "add: body %lld: its %s %g %s",
-                                (long long)index + 1, names[v], values[v][k],
-                                isfinite(values[v][k])
-                                    ? "is too large for single precision: use other units, "
-                                      "or precision = \"double\""
-                                    : "is not a finite number");
+                return sim_fail(
+                    SIM_BAD_ARGUMENT, "add: body %lld: its %s %g %s",
+                    (long long)index + 1, names[v], values[v][k],
+                    isfinite(values[v][k])
+                        ? "is too large for single precision: use other units, "
+                          "or precision = \"double\""
+                        : "is not a finite number");
     if (!isfinite(body->mass) || fabs(body->mass) > limit)
         return sim_fail(SIM_BAD_ARGUMENT, "add: body %lld: its mass %g is not usable",
                         (long long)index + 1, body->mass);
@@ -125,8 +133,8 @@ static enum sim_status check_body(const struct sim_bodies *b, const struct sim_b
 }
 
 /* Grow a buffer to n items; what it held moves along. */
-static enum sim_status grow(struct sim_buffer *buffer, int64_t old_n, int64_t n, size_t item,
-                            const char *what)
+static enum sim_status grow(struct sim_buffer *buffer, int64_t old_n, int64_t n,
+                            size_t item, const char *what)
 {
     struct sim_buffer larger;
     size_t bytes;
@@ -214,6 +222,14 @@ static enum sim_status upload(struct sim_bodies *b, const struct sim_model *mode
     return status;
 }
 
+/* The jerk is found anew with the next force; nothing is lost to rounding yet. */
+static enum sim_status renew_jerk(struct sim_bodies *b, size_t bytes)
+{
+    sim_buffer_free(&b->jerk);
+    SIM_TRY(sim_buffer_new(b->position.device, bytes, "jerks of bodies", &b->jerk));
+    return sim_buffer_zero(&b->jerk);
+}
+
 static void point_at_arrays(struct sim_bodies *b)
 {
     b->nbody.n = b->n;
@@ -244,7 +260,7 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
     if (status == SIM_OK)
         status = grow(&b->group, b->n, n, 1, "groups of bodies");
     if (status == SIM_OK && b->desc.scheme == SIM_HERMITE4)
-        status = grow(&b->jerk, b->n, n, real4, "jerks of bodies");
+        status = renew_jerk(b, 2 * (size_t)n * real4);
     if (status == SIM_OK)
         status = upload(b, model, map);
     if (status == SIM_OK) {
@@ -259,7 +275,8 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
     return status;
 }
 
-/* --- stepping ------------------------------------------------------------------------- */
+/* --- stepping -------------------------------------------------------------------------
+ */
 
 /* Hermite steps of |dt|, or adaptive ones up to `until`; they wait. */
 static enum sim_status hermite_steps(struct sim_bodies *b, struct sim_hermite *h,
@@ -313,9 +330,8 @@ static enum sim_status whole_steps(struct sim_bodies *b, int64_t count)
     const bool backward = count < 0;
     const int64_t many = backward ? -count : count;
     if (b->desc.eta > 0)
-        return adaptive_steps(b, many,
-                              backward == (b->desc.dt > 0) ? -HUGE_VAL : HUGE_VAL,
-                              backward);
+        return adaptive_steps(
+            b, many, backward == (b->desc.dt > 0) ? -HUGE_VAL : HUGE_VAL, backward);
     SIM_TRY(fixed_steps(b, many, backward ? -b->desc.dt : b->desc.dt));
     b->steps += count;
     return SIM_OK;
@@ -379,13 +395,15 @@ enum sim_status sim_bodies_advance(struct sim_bodies *b, double time)
         return sim_fail(SIM_BAD_ARGUMENT, "advance: there are no bodies yet: use add");
     SIM_TRY(land(b));
     if (b->desc.eta > 0) {
-        SIM_TRY(adaptive_steps(b, INT64_MAX, time, (time < b->clock) == (b->desc.dt > 0)));
+        SIM_TRY(
+            adaptive_steps(b, INT64_MAX, time, (time < b->clock) == (b->desc.dt > 0)));
         return show(b, time);
     }
     SIM_TRY(steps_before(b, time, &whole));
     if (whole != b->steps)
         SIM_TRY(whole_steps(b, whole - b->steps));
-    if (fabs(orbit_time(b) - time) <= 1e-12 * fabs(b->desc.dt) * fmax(1.0, fabs((double)whole)))
+    if (fabs(orbit_time(b) - time) <=
+        1e-12 * fabs(b->desc.dt) * fmax(1.0, fabs((double)whole)))
         return SIM_OK;
     return show(b, time);
 }
@@ -395,7 +413,8 @@ double sim_bodies_time(const struct sim_bodies *b)
     return b->ahead ? b->shown : orbit_time(b);
 }
 
-/* --- asking --------------------------------------------------------------------------- */
+/* --- asking ---------------------------------------------------------------------------
+ */
 
 static bool word_matches(const char *name, const char *word)
 {
@@ -418,7 +437,8 @@ uint64_t sim_bodies_select(const struct sim_bodies *b, const char *word)
 
 static enum sim_status need_bodies(const struct sim_bodies *b, const char *word)
 {
-    return b->n ? SIM_OK : sim_fail(SIM_BAD_ARGUMENT, "%s: there are no bodies yet", word);
+    return b->n ? SIM_OK
+                : sim_fail(SIM_BAD_ARGUMENT, "%s: there are no bodies yet", word);
 }
 
 /* Bodies that met without softening make every number meaningless. */
@@ -455,8 +475,9 @@ enum sim_status sim_bodies_potential(struct sim_bodies *b, double *out)
     return b->ops->potential(&b->nbody, out);
 }
 
-enum sim_status sim_bodies_radii(struct sim_bodies *b, uint64_t groups, const double *centre,
-                                 const double *fractions, int count, double *out)
+enum sim_status sim_bodies_radii(struct sim_bodies *b, uint64_t groups,
+                                 const double *centre, const double *fractions, int count,
+                                 double *out)
 {
     struct sim_nbody_sums sums;
     SIM_TRY(need_bodies(b, "radii"));

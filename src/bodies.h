@@ -1,7 +1,7 @@
 /* bodies.h - an N-body system on a device.
  *
- * Bodies are added from models (model.h) in named groups; step() advances all of them with
- * a shared time step by a scheme of integrator.h, forward or backward. Force law and
+ * Bodies are added from models (model.h) in named groups; step() advances all of them
+ * with a shared time step by a scheme of integrator.h, forward or backward. Force law and
  * softening: see kernels/nbody.h. The time is start + steps * dt, never accumulated,
  * except with adaptive steps. advance() shows the bodies at any time between two steps
  * without changing the orbit: the last step before it is continued on a copy. */
@@ -12,16 +12,16 @@
 #include "model.h"
 
 struct sim_bodies_desc {
-    double G;         /* gravitational constant, > 0 */
-    double softening; /* length, >= 0 */
-    double dt;        /* time step, finite, not 0 */
-    double time;      /* at the start */
-    int64_t coupling; /* enum sim_coupling */
-    int64_t scheme;   /* enum sim_scheme */
-    int64_t corrections; /* Hermite: 1 or more */
-    double eta;       /* Hermite: > 0: adaptive steps, at most |dt| */
+    double G;              /* gravitational constant, > 0 */
+    double softening;      /* length, >= 0 */
+    double dt;             /* time step, finite, not 0 */
+    double time;           /* at the start */
+    int64_t coupling;      /* enum sim_coupling */
+    int64_t scheme;        /* enum sim_scheme */
+    int64_t corrections;   /* Hermite: 1 or more */
+    double eta;            /* Hermite: > 0: adaptive steps, at most |dt| */
     bool is_double, mixed; /* mixed: is_double, too */
-    bool reversible;  /* double: every step can be undone to the last bit */
+    bool reversible;       /* double: every step can be undone to the last bit */
     int64_t tile, unroll, per_thread, split; /* 0: chosen from n and the device */
     int64_t pairs;                           /* enum sim_pairs */
 };
@@ -37,21 +37,22 @@ struct sim_bodies {
     struct sim_nbody nbody;
     struct sim_buffer position, velocity, acceleration, group; /* capacity >= n */
     int64_t n;
-    int64_t steps;       /* taken so far */
-    bool has_force;      /* acceleration belongs to position */
+    int64_t steps;  /* taken so far */
+    bool has_force; /* acceleration belongs to position */
     int group_count;
     struct sim_group groups[SIM_GROUPS_MAX];
     struct sim_hermite hermite;
     struct sim_buffer jerk;
-    double clock;        /* adaptive: the time of the orbit */
-    bool ahead;          /* advance() shows a time between two steps; the orbit's state is */
-    double shown;        /* in orbit[]; the time that is shown */
+    double clock; /* adaptive: the time of the orbit */
+    bool ahead;   /* advance() shows a time between two steps; the orbit's state is */
+    double shown; /* in orbit[]; the time that is shown */
     struct sim_buffer orbit[4]; /* position, velocity, acceleration, jerk */
     struct sim_buffer found;    /* one struct sim_nbody_check */
     struct sim_buffer light; /* image.c keeps its light buffers here between pictures */
 };
 
-enum sim_status sim_bodies_new(struct sim_device *device, const struct sim_bodies_desc *desc,
+enum sim_status sim_bodies_new(struct sim_device *device,
+                               const struct sim_bodies_desc *desc,
                                struct sim_bodies *out);
 void sim_bodies_free(struct sim_bodies *bodies);
 

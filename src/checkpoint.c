@@ -36,7 +36,8 @@ struct block_head {
     uint64_t role, bytes;
 };
 
-/* --- lists ------------------------------------------------------------------------------ */
+/* --- lists
+ * ------------------------------------------------------------------------------ */
 
 static struct sim_state_block *append(struct sim_state *state, const char *name,
                                       enum sim_state_role role, size_t bytes)
@@ -67,8 +68,8 @@ void sim_state_array(struct sim_state *state, const char *name, struct sim_buffe
     }
 }
 
-static void host_block(struct sim_state *state, const char *name, enum sim_state_role role,
-                       void *value, size_t bytes)
+static void host_block(struct sim_state *state, const char *name,
+                       enum sim_state_role role, void *value, size_t bytes)
 {
     struct sim_state_block *block = append(state, name, role, bytes);
     if (block)
@@ -121,7 +122,8 @@ uint64_t sim_state_bytes(const struct sim_state *state)
     return sum;
 }
 
-/* --- a copy on the device --------------------------------------------------------------- */
+/* --- a copy on the device
+ * --------------------------------------------------------------- */
 
 static enum sim_status fit_shadows(struct sim_state *mirror, int64_t count)
 {
@@ -180,7 +182,8 @@ enum sim_status sim_state_mirror(const struct sim_state *state, struct sim_state
     return SIM_OK;
 }
 
-/* --- writing ---------------------------------------------------------------------------- */
+/* --- writing
+ * ---------------------------------------------------------------------------- */
 
 struct writer {
     struct sim_draft draft;
@@ -223,13 +226,18 @@ static enum sim_status put_block(struct writer *w, const struct sim_state_block 
     return put(w, zeros, padding(block->bytes));
 }
 
-static enum sim_status put_all(struct writer *w, const struct sim_state *state, int64_t frame,
-                               const void *text, size_t text_bytes)
+static enum sim_status put_all(struct writer *w, const struct sim_state *state,
+                               int64_t frame, const void *text, size_t text_bytes)
 {
-    struct sim_state_block last = {.name = TEXT_BLOCK, .role = SIM_STATE_VALUE,
-                                   .bytes = text_bytes, .host = (void *)(uintptr_t)text};
-    struct head head = {.magic = MAGIC, .byte_order = ORDER_MARK, .version = VERSION,
-                        .block_count = (uint64_t)state->count + 1, .frame = frame};
+    struct sim_state_block last = {.name = TEXT_BLOCK,
+                                   .role = SIM_STATE_VALUE,
+                                   .bytes = text_bytes,
+                                   .host = (void *)(uintptr_t)text};
+    struct head head = {.magic = MAGIC,
+                        .byte_order = ORDER_MARK,
+                        .version = VERSION,
+                        .block_count = (uint64_t)state->count + 1,
+                        .frame = frame};
     XXH128_canonical_t sum;
     head.file_bytes = sizeof head + sizeof sum;
     for (int64_t i = 0; i <= state->count; i++) {
@@ -268,7 +276,8 @@ enum sim_status sim_checkpoint_write(const char *path, const struct sim_state *s
     return status;
 }
 
-/* --- reading ---------------------------------------------------------------------------- */
+/* --- reading
+ * ---------------------------------------------------------------------------- */
 
 static enum sim_status damaged(const char *path, const char *how)
 {
@@ -300,13 +309,14 @@ static enum sim_status check_head(const struct sim_checkpoint *c, const struct h
     if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0)
         return damaged(c->path, "it does not begin as a checkpoint does");
     if (head->byte_order != ORDER_MARK)
-        return sim_fail(SIM_FILE, "checkpoint '%s' is of a machine with another byte order",
-                        c->path);
+        return sim_fail(
+            SIM_FILE, "checkpoint '%s' is of a machine with another byte order", c->path);
     if (head->version != VERSION)
         return sim_fail(SIM_FILE, "checkpoint '%s' has format %u, this simlua knows %u",
                         c->path, head->version, VERSION);
     if (head->file_bytes != size)
-        return damaged(c->path, size < head->file_bytes ? "it was cut" : "its size is wrong");
+        return damaged(c->path,
+                       size < head->file_bytes ? "it was cut" : "its size is wrong");
     if (head->block_count < 1 || head->block_count > BLOCKS_MAX)
         return damaged(c->path, "its list is wrong");
     return SIM_OK;
@@ -366,8 +376,9 @@ static enum sim_status read_list(struct sim_checkpoint *c, const struct head *he
     }
     c->frame = head->frame;
     c->block_count = (int64_t)head->block_count - 1; /* the last one is the text */
-    return strcmp(c->blocks[c->block_count].name, TEXT_BLOCK) ? damaged(c->path, "no text")
-                                                              : SIM_OK;
+    return strcmp(c->blocks[c->block_count].name, TEXT_BLOCK)
+               ? damaged(c->path, "no text")
+               : SIM_OK;
 }
 
 static enum sim_status read_text(struct sim_checkpoint *c)
@@ -413,13 +424,14 @@ void sim_checkpoint_close(struct sim_checkpoint *c)
     *c = (struct sim_checkpoint){.fd = -1};
 }
 
-/* --- putting back ----------------------------------------------------------------------- */
+/* --- putting back
+ * ----------------------------------------------------------------------- */
 
 static enum sim_status differs(const struct sim_checkpoint *c, const char *name,
                                const char *how)
 {
-    return sim_fail(SIM_USAGE, "the scene is not the one of checkpoint '%s': %s %s", c->path,
-                    name, how);
+    return sim_fail(SIM_USAGE, "the scene is not the one of checkpoint '%s': %s %s",
+                    c->path, name, how);
 }
 
 static enum sim_status check_fixed(const struct sim_checkpoint *c, int64_t i,
@@ -463,6 +475,17 @@ static enum sim_status load_array(const struct sim_checkpoint *c, uint64_t at,
         done += size;
     }
     return SIM_OK;
+}
+
+bool sim_checkpoint_has(const struct sim_checkpoint *c, const char *prefix,
+                        const char *name)
+{
+    char full[SIM_STATE_NAME];
+    snprintf(full, sizeof full, "%.23s%.24s", prefix, name);
+    for (int64_t i = 0; i < c->block_count; i++)
+        if (!strcmp(c->blocks[i].name, full))
+            return true;
+    return false;
 }
 
 enum sim_status sim_checkpoint_load(const struct sim_checkpoint *c,

@@ -14,17 +14,19 @@
  * array: device memory, saved and put back. value: host memory, the same. fixed: what a
  * scene built again must have as it is in the file (sizes, names, time step); compared,
  * never changed. Everything is listed that makes the next step's bits: an acceleration
- * that belongs to the positions, a pressure that a solver starts from, an automatic colour
- * range. What is computed anew from these (scratch, tables) is not. The list is asked for
- * anew each time, so arrays may swap; the order and the sizes stay. After a load, `loaded`
- * (may be NULL) makes good what hangs on it. The binding's file adds one row to the table
- * in lua_checkpoint.c.
+ * that belongs to the positions, a pressure that a solver starts from, an automatic
+ * colour range. What is computed anew from these (scratch, tables) is not. The list is
+ * asked for anew each time, so arrays may swap. Where the list itself depends on the
+ * state, `expect` (else NULL) makes the object of a scene built anew ready for what a
+ * file holds (sim_checkpoint_has), before its list is compared. A class gets one row in
+ * the table of lua_checkpoint.c.
  *
- * The file: struct head, then the blocks, each a struct block_head and its bytes padded to
- * 16, then XXH3-128 of all before. A cut or a changed byte anywhere is found before
+ * The file: struct head, then the blocks, each a struct block_head and its bytes padded
+ * to 16, then XXH3-128 of all before. A cut or a changed byte anywhere is found before
  * anything is put back.
  *
- * Not here: when to write, which of several files is read, what a script keeps (lib/sim). */
+ * Not here: when to write, which of several files is read, what a script keeps (lib/sim).
+ */
 #ifndef SIM_CHECKPOINT_H
 #define SIM_CHECKPOINT_H
 
@@ -55,15 +57,20 @@ struct sim_state {
     int64_t shadow_count;
 };
 
+struct sim_checkpoint;
+
 struct sim_state_ops {
     void (*list)(void *object, struct sim_state *state);
-    void (*loaded)(void *object);
+    enum sim_status (*expect)(void *object, const struct sim_checkpoint *checkpoint,
+                              const char *prefix);
 };
 
 void sim_state_array(struct sim_state *state, const char *name, struct sim_buffer *buffer,
                      size_t offset, size_t bytes);
-void sim_state_value(struct sim_state *state, const char *name, void *value, size_t bytes);
-void sim_state_fixed(struct sim_state *state, const char *name, void *value, size_t bytes);
+void sim_state_value(struct sim_state *state, const char *name, void *value,
+                     size_t bytes);
+void sim_state_fixed(struct sim_state *state, const char *name, void *value,
+                     size_t bytes);
 
 /* Empty the list, keeping its memory; free it, and a mirror's memory. */
 void sim_state_clear(struct sim_state *state);
@@ -86,7 +93,7 @@ struct sim_checkpoint {
     struct sim_checkpoint_block {
         char name[SIM_STATE_NAME];
         uint64_t role, bytes, at;
-    } *blocks;  /* owned */
+    } * blocks; /* owned */
     char *text; /* owned; a zero behind it */
     size_t text_bytes;
 };
@@ -95,6 +102,10 @@ struct sim_checkpoint {
  * order, cut, changed. Close it in any case. */
 enum sim_status sim_checkpoint_open(const char *path, struct sim_checkpoint *out);
 void sim_checkpoint_close(struct sim_checkpoint *checkpoint);
+
+/* Does the file hold a block of this name, for the object of this prefix? */
+bool sim_checkpoint_has(const struct sim_checkpoint *checkpoint, const char *prefix,
+                        const char *name);
 
 /* Put the file's state in the place of `state`'s. SIM_USAGE, with nothing changed, when
  * the lists do not agree or a fixed block differs; it names the first one. */

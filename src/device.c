@@ -37,7 +37,8 @@ enum sim_status sim_device_open(const char *spec, int threads, struct sim_device
     }
     int index = cuda_index(spec);
     if (index < 0)
-        return sim_fail(SIM_BAD_ARGUMENT, "no device '%s': legal are " DEVICE_WORDS, spec);
+        return sim_fail(SIM_BAD_ARGUMENT, "no device '%s': legal are " DEVICE_WORDS,
+                        spec);
     int count = sim_device_cuda_count(why, sizeof why);
     if (count == 0)
         return sim_fail(SIM_DEVICE, "no CUDA device: %s", why);
@@ -120,8 +121,8 @@ static char *inside(const struct sim_buffer *buffer, size_t offset, size_t bytes
     return (char *)buffer->data + offset;
 }
 
-enum sim_status sim_buffer_write(struct sim_buffer *buffer, size_t offset, const void *from,
-                                 size_t bytes)
+enum sim_status sim_buffer_write(struct sim_buffer *buffer, size_t offset,
+                                 const void *from, size_t bytes)
 {
     if (bytes == 0)
         return SIM_OK;
@@ -151,7 +152,8 @@ enum sim_status sim_buffer_read_later(const struct sim_buffer *buffer, size_t of
         return SIM_OK;
     SIM_TRY(sim_device_usable(device));
     device->stats.bytes_down += bytes;
-    return device->ops->download(device, to, inside(buffer, offset, bytes), bytes, ticket);
+    return device->ops->download(device, to, inside(buffer, offset, bytes), bytes,
+                                 ticket);
 }
 
 enum sim_status sim_buffer_copy(struct sim_buffer *to, size_t to_offset,

@@ -6,7 +6,8 @@
  * All traffic is counted in device->stats, so that a script can see that nothing but
  * pictures crosses to the host.
  *
- * Not here: arithmetic. The solvers' operations are in kernels/, one table per backend. */
+ * Not here: arithmetic. The solvers' operations are in kernels/, one table per backend.
+ */
 #ifndef SIM_DEVICE_H
 #define SIM_DEVICE_H
 
@@ -19,14 +20,14 @@
 enum sim_device_kind { SIM_CPU, SIM_CUDA };
 
 struct sim_device_stats {
-    uint64_t live_bytes;     /* device memory held now */
-    uint64_t peak_bytes;     /* the most it ever was */
-    uint64_t allocations;    /* buffers made so far */
-    uint64_t launches;       /* kernels (CUDA) or parallel loops (CPU) started */
-    uint64_t bytes_up;       /* host to device */
-    uint64_t bytes_down;     /* device to host */
-    uint64_t waits;          /* times the host waited for the device */
-    double sync_seconds;     /* with --sync: time spent in launched work */
+    uint64_t live_bytes;  /* device memory held now */
+    uint64_t peak_bytes;  /* the most it ever was */
+    uint64_t allocations; /* buffers made so far */
+    uint64_t launches;    /* kernels (CUDA) or parallel loops (CPU) started */
+    uint64_t bytes_up;    /* host to device */
+    uint64_t bytes_down;  /* device to host */
+    uint64_t waits;       /* times the host waited for the device */
+    double sync_seconds;  /* with --sync: time spent in launched work */
 };
 
 struct sim_device_ops;
@@ -34,15 +35,15 @@ struct sim_device_ops;
 struct sim_device {
     const struct sim_device_ops *ops;
     enum sim_device_kind kind;
-    int index;               /* CUDA ordinal; 0 for the CPU */
-    char name[256];          /* "NVIDIA H200", or the processor's model name */
-    uint64_t memory;         /* bytes in all */
-    int multiprocessors;     /* CUDA; CPU: number of threads */
-    int threads;             /* CPU threads used in loops (also host loops beside CUDA) */
-    bool sync;               /* --sync: wait after each launch and time it */
-    bool poison;             /* tests: new buffers are filled with NaN bytes */
-    void *stream;            /* CUDA: the queue (cudaStream_t); CPU: NULL */
-    bool lost;               /* a sticky error: every later call repeats lost_text */
+    int index;           /* CUDA ordinal; 0 for the CPU */
+    char name[256];      /* "NVIDIA H200", or the processor's model name */
+    uint64_t memory;     /* bytes in all */
+    int multiprocessors; /* CUDA; CPU: number of threads */
+    int threads;         /* CPU threads used in loops (also host loops beside CUDA) */
+    bool sync;           /* --sync: wait after each launch and time it */
+    bool poison;         /* tests: new buffers are filled with NaN bytes */
+    void *stream;        /* CUDA: the queue (cudaStream_t); CPU: NULL */
+    bool lost;           /* a sticky error: every later call repeats lost_text */
     char lost_text[256];
     struct sim_device_stats stats;
 };
@@ -64,10 +65,12 @@ struct sim_device_ops {
     enum sim_status (*allocate)(struct sim_device *, size_t bytes, const char *what,
                                 void **data);
     void (*release)(struct sim_device *, void *data);
-    enum sim_status (*upload)(struct sim_device *, void *to, const void *from, size_t bytes);
+    enum sim_status (*upload)(struct sim_device *, void *to, const void *from,
+                              size_t bytes);
     enum sim_status (*download)(struct sim_device *, void *to, const void *from,
                                 size_t bytes, struct sim_ticket *ticket);
-    enum sim_status (*copy)(struct sim_device *, void *to, const void *from, size_t bytes);
+    enum sim_status (*copy)(struct sim_device *, void *to, const void *from,
+                            size_t bytes);
     enum sim_status (*fill)(struct sim_device *, void *to, int byte, size_t bytes);
     enum sim_status (*finish)(struct sim_device *);
     enum sim_status (*ticket_wait)(struct sim_ticket *);
@@ -97,11 +100,12 @@ void sim_buffer_free(struct sim_buffer *buffer);
 
 /* Copies at a byte offset, enqueued in order. write: `from` may be reused on return.
  * read: waits for all work before it. */
-enum sim_status sim_buffer_write(struct sim_buffer *buffer, size_t offset, const void *from,
-                                 size_t bytes);
+enum sim_status sim_buffer_write(struct sim_buffer *buffer, size_t offset,
+                                 const void *from, size_t bytes);
 enum sim_status sim_buffer_read(const struct sim_buffer *buffer, size_t offset, void *to,
                                 size_t bytes);
-/* As read, but does not wait: `to` (from sim_host_new) is whole after the ticket's wait. */
+/* As read, but does not wait: `to` (from sim_host_new) is whole after the ticket's wait.
+ */
 enum sim_status sim_buffer_read_later(const struct sim_buffer *buffer, size_t offset,
                                       void *to, size_t bytes, struct sim_ticket *ticket);
 enum sim_status sim_buffer_copy(struct sim_buffer *to, size_t to_offset,
@@ -112,7 +116,8 @@ enum sim_status sim_buffer_zero(struct sim_buffer *buffer);
 /* Wait for a ticket (any thread may) and free it; waiting twice is fine. */
 enum sim_status sim_ticket_wait(struct sim_ticket *ticket);
 
-/* Wait until all enqueued work is done; returns early with SIM_INTERRUPTED on a signal. */
+/* Wait until all enqueued work is done; returns early with SIM_INTERRUPTED on a signal.
+ */
 enum sim_status sim_device_finish(struct sim_device *device);
 
 /* Page-locked host memory, for pictures on their way down. */

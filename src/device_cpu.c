@@ -56,11 +56,12 @@ static enum sim_status allocate(struct sim_device *device, size_t bytes, const c
     if (*data)
         return SIM_OK;
     const double gib = 1 << 30;
-    return sim_fail(SIM_DEVICE_MEMORY,
-                    "out of memory: %s needs %.3g GiB; the CPU has %.3g GiB free of %.3g GiB "
-                    "(%.3g GiB held by this script)",
-                    what, (double)bytes / gib, (double)free_memory(device) / gib,
-                    (double)device->memory / gib, (double)device->stats.live_bytes / gib);
+    return sim_fail(
+        SIM_DEVICE_MEMORY,
+        "out of memory: %s needs %.3g GiB; the CPU has %.3g GiB free of %.3g GiB "
+        "(%.3g GiB held by this script)",
+        what, (double)bytes / gib, (double)free_memory(device) / gib,
+        (double)device->memory / gib, (double)device->stats.live_bytes / gib);
 }
 
 static void release(struct sim_device *device, void *data)
@@ -109,7 +110,8 @@ static enum sim_status host_allocate(struct sim_device *device, size_t bytes, vo
     *data = malloc(bytes);
     if (*data)
         return SIM_OK;
-    return sim_fail(SIM_HOST_MEMORY, "out of host memory: %zu bytes for a picture", bytes);
+    return sim_fail(SIM_HOST_MEMORY, "out of host memory: %zu bytes for a picture",
+                    bytes);
 }
 
 static void close_device(struct sim_device *device)

@@ -1,4 +1,5 @@
-/* device_cuda.c - a CUDA GPU as a device. The only C file that speaks the CUDA runtime API.
+/* device_cuda.c - a CUDA GPU as a device. The only C file that speaks the CUDA runtime
+ * API.
  *
  * One stream per device. Memory comes from the stream-ordered pool where there is one:
  * freeing a picture must not wait for the queue, as cudaFree does. Every call is checked;
@@ -11,13 +12,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-static enum sim_status lost(struct sim_device *device, cudaError_t error, const char *doing)
+static enum sim_status lost(struct sim_device *device, cudaError_t error,
+                            const char *doing)
 {
     if (!device->lost) {
         device->lost = true;
         snprintf(device->lost_text, sizeof device->lost_text,
-                 "the GPU (cuda:%d, %s) was lost: %s: %s", device->index, device->name, doing,
-                 cudaGetErrorString(error));
+                 "the GPU (cuda:%d, %s) was lost: %s: %s", device->index, device->name,
+                 doing, cudaGetErrorString(error));
     }
     return sim_fail(SIM_DEVICE, "%s", device->lost_text);
 }
@@ -43,7 +45,8 @@ static uint64_t free_memory(struct sim_device *device)
     cudaSetDevice(device->index);
     if (cudaMemGetInfo(&unused, &total) != cudaSuccess)
         return 0;
-    if (has_pool(device) && cudaDeviceGetDefaultMemPool(&pool, device->index) == cudaSuccess) {
+    if (has_pool(device) &&
+        cudaDeviceGetDefaultMemPool(&pool, device->index) == cudaSuccess) {
         cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
         cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
     }
@@ -53,8 +56,8 @@ static uint64_t free_memory(struct sim_device *device)
 static cudaError_t try_allocate(struct sim_device *device, size_t bytes, void **data)
 {
     cudaStream_t stream = device->stream;
-    cudaError_t error = has_pool(device) ? cudaMallocAsync(data, bytes, stream)
-                                         : cudaMalloc(data, bytes);
+    cudaError_t error =
+        has_pool(device) ? cudaMallocAsync(data, bytes, stream) : cudaMalloc(data, bytes);
     if (error == cudaErrorMemoryAllocation)
         cudaGetLastError(); /* not sticky: clear it, or the next launch reports it */
     return error;
@@ -72,12 +75,13 @@ static enum sim_status allocate(struct sim_device *device, size_t bytes, const c
     if (error != cudaErrorMemoryAllocation)
         return checked(device, error, "allocating");
     const double gib = 1 << 30;
-    return sim_fail(SIM_DEVICE_MEMORY,
-                    "out of device memory: %s needs %.3g GiB; cuda:%d (%s) has %.3g GiB free "
-                    "of %.3g GiB (%.3g GiB held by this script)",
-                    what, (double)bytes / gib, device->index, device->name,
-                    (double)free_memory(device) / gib, (double)device->memory / gib,
-                    (double)device->stats.live_bytes / gib);
+    return sim_fail(
+        SIM_DEVICE_MEMORY,
+        "out of device memory: %s needs %.3g GiB; cuda:%d (%s) has %.3g GiB free "
+        "of %.3g GiB (%.3g GiB held by this script)",
+        what, (double)bytes / gib, device->index, device->name,
+        (double)free_memory(device) / gib, (double)device->memory / gib,
+        (double)device->stats.live_bytes / gib);
 }
 
 static void release(struct sim_device *device, void *data)
@@ -130,15 +134,16 @@ static enum sim_status download(struct sim_device *device, void *to, const void 
                                 size_t bytes, struct sim_ticket *ticket)
 {
     cudaStream_t stream = device->stream;
-    SIM_TRY(checked(device, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream),
+    SIM_TRY(checked(device,
+                    cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream),
                     "copying to the host"));
     if (!ticket)
         return checked(device, cudaStreamSynchronize(stream), "copying to the host");
     cudaEvent_t event;
-    SIM_TRY(checked(device,
-                    cudaEventCreateWithFlags(&event, cudaEventDisableTiming |
-                                                         cudaEventBlockingSync),
-                    "making an event"));
+    SIM_TRY(checked(
+        device,
+        cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+        "making an event"));
     ticket->event = event;
     return checked(device, cudaEventRecord(event, stream), "copying to the host");
 }
@@ -162,9 +167,10 @@ static enum sim_status ticket_wait(struct sim_ticket *ticket)
 static enum sim_status copy(struct sim_device *device, void *to, const void *from,
                             size_t bytes)
 {
-    return checked(device,
-                   cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device->stream),
-                   "copying on the device");
+    return checked(
+        device,
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device->stream),
+        "copying on the device");
 }
 
 static enum sim_status fill(struct sim_device *device, void *to, int byte, size_t bytes)
@@ -179,8 +185,8 @@ static enum sim_status host_allocate(struct sim_device *device, size_t bytes, vo
     if (error != cudaErrorMemoryAllocation)
         return checked(device, error, "allocating page-locked memory");
     cudaGetLastError();
-    return sim_fail(SIM_HOST_MEMORY, "out of host memory: %zu page-locked bytes for a picture",
-                    bytes);
+    return sim_fail(SIM_HOST_MEMORY,
+                    "out of host memory: %zu page-locked bytes for a picture", bytes);
 }
 
 static void host_release(struct sim_device *device, void *data)
@@ -231,8 +237,9 @@ enum sim_status sim_device_cuda_describe(int index, char *text, size_t size)
         snprintf(text, size, "cuda:%d   unusable: %s", index, cudaGetErrorString(error));
         return sim_fail(SIM_DEVICE, "%s", text);
     }
-    snprintf(text, size, "cuda:%d   %s, %d multiprocessors, %.1f GiB", index, properties.name,
-             properties.multiProcessorCount, (double)properties.totalGlobalMem / (1 << 30));
+    snprintf(text, size, "cuda:%d   %s, %d multiprocessors, %.1f GiB", index,
+             properties.name, properties.multiProcessorCount,
+             (double)properties.totalGlobalMem / (1 << 30));
     return SIM_OK;
 }
 
@@ -242,7 +249,8 @@ static enum sim_status set_up(struct sim_device *device)
     cudaStream_t stream;
     cudaMemPool_t pool;
     SIM_TRY(checked(device, cudaSetDevice(device->index), "opening"));
-    SIM_TRY(checked(device, cudaGetDeviceProperties(&properties, device->index), "opening"));
+    SIM_TRY(
+        checked(device, cudaGetDeviceProperties(&properties, device->index), "opening"));
     snprintf(device->name, sizeof device->name, "%s", properties.name);
     device->memory = properties.totalGlobalMem;
     device->multiprocessors = properties.multiProcessorCount;
@@ -251,10 +259,11 @@ static enum sim_status set_up(struct sim_device *device)
     device->stream = stream;
     if (has_pool(device)) { /* keep freed memory for the next picture */
         uint64_t keep = UINT64_MAX;
-        SIM_TRY(checked(device, cudaDeviceGetDefaultMemPool(&pool, device->index), "opening"));
-        SIM_TRY(checked(device,
-                        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+        SIM_TRY(checked(device, cudaDeviceGetDefaultMemPool(&pool, device->index),
                         "opening"));
+        SIM_TRY(checked(
+            device, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+            "opening"));
     }
     return SIM_OK;
 }

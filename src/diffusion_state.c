@@ -1,7 +1,7 @@
-/* diffusion_state.c - what the future of a diffusion system depends on (checkpoint.h): its
- * species as they are now, the steps taken, the colour ranges of its fields. Walls, sources
- * and signals are the script's to set up again; one that changes them while it runs is not
- * made good by a checkpoint. */
+/* diffusion_state.c - what the future of a diffusion system depends on (checkpoint.h):
+ * its species as they are now, the steps taken, the colour ranges of its fields. Walls,
+ * sources and signals are the script's to set up again; one that changes them while it
+ * runs is not made good by a checkpoint. */
 #include "checkpoint.h"
 #include "diffusion.h"
 
@@ -23,7 +23,8 @@ static void list(void *object, struct sim_state *state)
         sim_state_array(state, now_words[s < 4 ? s : 3], now, 0, now->bytes);
     }
     for (int64_t k = 0; k < system->species * system->count; k++) {
-        sim_state_value(state, "ranged", &d->fields[k].ranged, sizeof d->fields[k].ranged);
+        sim_state_value(state, "ranged", &d->fields[k].ranged,
+                        sizeof d->fields[k].ranged);
         sim_state_value(state, "range", d->fields[k].range, sizeof d->fields[k].range);
     }
 }

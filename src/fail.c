@@ -62,7 +62,8 @@ bool sim_fail_now(enum sim_fail_kind kind)
     return first > 0 && (number == first || (for_good && number > first));
 }
 
-/* --- in the place of the C library's ------------------------------------------------------ */
+/* --- in the place of the C library's
+ * ------------------------------------------------------ */
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker's names, not ours */
 

@@ -9,10 +9,10 @@
  *     SIMLUA_FAIL=memory:120+ the 120th allocation and all that follow
  *     SIMLUA_FAIL=any:5       the 5th call of all kinds
  *
- * Kinds: memory, device (memory of the CPU as a device), open, write, fsync, rename, mkdir,
- * any. Opening counts only what may create or change a file. SIMLUA_FAIL_LOG names a file
- * that gets the number of calls counted, when the program ends in good order: so a test
- * knows where N ends.
+ * Kinds: memory, device (memory of the CPU as a device), open, write, fsync, rename,
+ * mkdir, any. Opening counts only what may create or change a file. SIMLUA_FAIL_LOG names
+ * a file that gets the number of calls counted, when the program ends in good order: so a
+ * test knows where N ends.
  *
  * Not here: CUDA's calls, and what the C library does inside itself (fopen, asprintf). */
 #ifndef SIM_FAIL_H
@@ -31,7 +31,8 @@ enum sim_fail_kind {
     SIM_FAIL_KINDS, /* any */
 };
 
-/* Read SIMLUA_FAIL; main() calls it first, so that what runs before main does not count. */
+/* Read SIMLUA_FAIL; main() calls it first, so that what runs before main does not count.
+ */
 void sim_fail_arm(void);
 
 /* Count a call; true when it is to fail. */

@@ -218,8 +218,8 @@ enum sim_status sim_file_replace(const char *path, const void *bytes, size_t siz
     return status;
 }
 
-static enum sim_status put_at(int fd, const char *path, uint64_t offset, const char *bytes,
-                              size_t size)
+static enum sim_status put_at(int fd, const char *path, uint64_t offset,
+                              const char *bytes, size_t size)
 {
     if (ftruncate(fd, (off_t)offset) != 0 || lseek(fd, (off_t)offset, SEEK_SET) < 0)
         return fail(path, errno);
@@ -282,7 +282,8 @@ enum sim_status sim_hash_file(const char *path, char out[SIM_HASH_TEXT], uint64_
     char *stretch = malloc(STRETCH);
     XXH3_state_t *state = XXH3_createState();
     enum sim_status status =
-        stretch && state ? SIM_OK : sim_fail(SIM_HOST_MEMORY, "out of host memory: a hash");
+        stretch && state ? SIM_OK
+                         : sim_fail(SIM_HOST_MEMORY, "out of host memory: a hash");
     if (status == SIM_OK)
         XXH3_128bits_reset(state);
     size_t got = 1;

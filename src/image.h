@@ -6,7 +6,9 @@
 #include "device.h"
 #include "bodies.h"
 
-#define SIM_IMAGE_MAX 16384 /* pixels a side: 3*16384^2 still fits stb's int arithmetic */
+#define SIM_IMAGE_MAX                                                 \
+    16384 /* pixels a side: 3*16384^2 still fits stb's int arithmetic \
+           */
 
 #define SIM_IMAGE_CHECKS 8
 
@@ -16,7 +18,8 @@ struct sim_image_tail {
     struct sim_nbody_check check;
     int64_t checked; /* 1 when `check` was filled in */
     int64_t reserved[5];
-    int64_t found[SIM_IMAGE_CHECKS]; /* by sim_image.checks: an index; INT64_MAX: nothing */
+    int64_t
+        found[SIM_IMAGE_CHECKS]; /* by sim_image.checks: an index; INT64_MAX: nothing */
 };
 
 enum sim_image_check_kind {

@@ -8,11 +8,14 @@
 struct box {
     bool open;
     struct sim_bodies bodies;
+    double energy;    /* as first asked for since the last add; 0: not yet */
+    double tolerance; /* of its change, before a warning is given */
 };
 
 static const char *const coupling_words[] = {"gravity", "charge", NULL};
 static const char *const precision_words[] = {"single", "mixed", "double", NULL};
-static const char *const scheme_words[] = {"leapfrog", "dkd", "yoshida4", "hermite4", NULL};
+static const char *const scheme_words[] = {"leapfrog", "dkd", "yoshida4", "hermite4",
+                                           NULL};
 
 static const char *const pairs_words[] = {"auto", "symmetric", "plain", "resident", NULL};
 
@@ -23,13 +26,19 @@ struct desc {
         double eta;
     } adaptive;
     bool is_adaptive;
+    double energy_tolerance;
 };
 
 #define AT(member) offsetof(struct desc, member)
 
 static const struct lua_param adaptive_params[] = {
-    {.name = "eta", .kind = LUA_PARAM_NUMBER, .number = 0.01, .min_open = true, .max = 1,
-     .offset = 0, .help = "accuracy: steps grow as its square root"},
+    {.name = "eta",
+     .kind = LUA_PARAM_NUMBER,
+     .number = 0.01,
+     .min_open = true,
+     .max = 1,
+     .offset = 0,
+     .help = "accuracy: steps grow as its square root"},
 };
 
 static const struct lua_param_set adaptive_set = {
@@ -40,51 +49,102 @@ static const struct lua_param_set adaptive_set = {
 };
 
 static const struct lua_param bodies_params[] = {
-    {.name = "softening", .kind = LUA_PARAM_NUMBER, .unit = "length", .number = 0,
-     .max = HUGE_VAL, .offset = AT(bodies.softening),
+    {.name = "softening",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "length",
+     .number = 0,
+     .max = HUGE_VAL,
+     .offset = AT(bodies.softening),
      .help = "Plummer softening eps: forces go as r / (r^2 + eps^2)^(3/2)"},
-    {.name = "dt", .kind = LUA_PARAM_NUMBER, .unit = "time", .required = true,
+    {.name = "dt",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "time",
+     .required = true,
      .offset = AT(bodies.dt),
      .help = "the time step (adaptive: the longest); negative runs backward"},
-    {.name = "integrator", .kind = LUA_PARAM_CHOICE, .words = scheme_words,
+    {.name = "integrator",
+     .kind = LUA_PARAM_CHOICE,
+     .words = scheme_words,
      .offset = AT(bodies.scheme),
      .help = "leapfrog: kick-drift-kick; dkd: drift-kick-drift; yoshida4, hermite4: of "
              "fourth order; hermite4 is for few bodies and needs double precision"},
-    {.name = "corrections", .kind = LUA_PARAM_INTEGER, .number = 1, .min = 1, .max = 10,
+    {.name = "corrections",
+     .kind = LUA_PARAM_INTEGER,
+     .number = 1,
+     .min = 1,
+     .max = 10,
      .offset = AT(bodies.corrections),
-     .help = "hermite4: evaluations a step; 1: PEC, 3: P(EC)^3"},
-    {.name = "adaptive", .kind = LUA_PARAM_TABLE, .set = &adaptive_set,
-     .offset = AT(adaptive), .present = AT(is_adaptive),
+     .help = "hermite4: corrections a step, each with an evaluation"},
+    {.name = "adaptive",
+     .kind = LUA_PARAM_TABLE,
+     .set = &adaptive_set,
+     .offset = AT(adaptive),
+     .present = AT(is_adaptive),
      .help = "hermite4: steps of the length that Aarseth's criterion gives"},
-    {.name = "reversible", .kind = LUA_PARAM_BOOLEAN, .offset = AT(bodies.reversible),
+    {.name = "reversible",
+     .kind = LUA_PARAM_BOOLEAN,
+     .offset = AT(bodies.reversible),
      .help = "positions and velocities as whole numbers, so that stepping back undoes "
              "every bit; mixed or double precision"},
-    {.name = "G", .kind = LUA_PARAM_NUMBER, .number = 1, .min_open = true,
-     .offset = AT(bodies.G), .help = "the gravitational constant"},
-    {.name = "coupling", .kind = LUA_PARAM_CHOICE, .words = coupling_words,
+    {.name = "G",
+     .kind = LUA_PARAM_NUMBER,
+     .number = 1,
+     .min_open = true,
+     .offset = AT(bodies.G),
+     .help = "the gravitational constant"},
+    {.name = "coupling",
+     .kind = LUA_PARAM_CHOICE,
+     .words = coupling_words,
      .offset = AT(bodies.coupling),
      .help = "gravity: masses attract; charge: like masses repel, with inertia 1"},
-    {.name = "precision", .kind = LUA_PARAM_CHOICE, .words = precision_words,
+    {.name = "precision",
+     .kind = LUA_PARAM_CHOICE,
+     .words = precision_words,
      .offset = AT(precision),
-     .help = "of positions, velocities and forces; mixed: double, but the force of a pair "
-             "in single, from differences taken in double (CUDA; the CPU: double)"},
-    {.name = "time", .kind = LUA_PARAM_NUMBER, .unit = "time", .offset = AT(bodies.time),
+     .help =
+         "of positions, velocities and forces; mixed: double, but the force of a pair "
+         "in single, from differences taken in double (CUDA; the CPU: double)"},
+    {.name = "energy_tolerance",
+     .kind = LUA_PARAM_NUMBER,
+     .number = 0.01,
+     .max = HUGE_VAL,
+     .offset = AT(energy_tolerance),
+     .help = "energy() warns when the total has changed by more than this part"},
+    {.name = "time",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "time",
+     .offset = AT(bodies.time),
      .help = "the time before the first step"},
-    {.name = "tile", .kind = LUA_PARAM_INTEGER, .max = 4096, .offset = AT(bodies.tile),
+    {.name = "tile",
+     .kind = LUA_PARAM_INTEGER,
+     .max = 4096,
+     .offset = AT(bodies.tile),
      .help = "CUDA: bodies in a shared-memory tile (symmetric: threads a block); 0: the "
              "measured best"},
-    {.name = "unroll", .kind = LUA_PARAM_INTEGER, .max = 64, .offset = AT(bodies.unroll),
+    {.name = "unroll",
+     .kind = LUA_PARAM_INTEGER,
+     .max = 64,
+     .offset = AT(bodies.unroll),
      .help = "CUDA: unrolling of the tile loop; 0: the measured best"},
-    {.name = "per_thread", .kind = LUA_PARAM_INTEGER, .max = 64,
+    {.name = "per_thread",
+     .kind = LUA_PARAM_INTEGER,
+     .max = 64,
      .offset = AT(bodies.per_thread),
      .help = "CUDA: bodies a thread; 0: the measured best"},
-    {.name = "split", .kind = LUA_PARAM_INTEGER, .max = 1024, .offset = AT(bodies.split),
-     .help = "CUDA: parts of the source loop (symmetric: rounds a block); 0: the measured "
-             "best"},
-    {.name = "pairs", .kind = LUA_PARAM_CHOICE, .words = pairs_words,
+    {.name = "split",
+     .kind = LUA_PARAM_INTEGER,
+     .max = 1024,
+     .offset = AT(bodies.split),
+     .help =
+         "CUDA: parts of the source loop (symmetric: rounds a block); 0: the measured "
+         "best"},
+    {.name = "pairs",
+     .kind = LUA_PARAM_CHOICE,
+     .words = pairs_words,
      .offset = AT(bodies.pairs),
-     .help = "symmetric: each pair computed once for both (CUDA, softened); plain: each "
-             "body meets all; resident: plain, many steps a launch (CUDA, small systems)"},
+     .help =
+         "symmetric: each pair computed once for both (with softening); plain: each "
+         "body meets all; resident: plain, many steps a launch (CUDA, small systems)"},
 };
 
 const struct lua_param_set sim_bodies_set = {
@@ -107,6 +167,7 @@ static int bodies_new(lua_State *L)
     desc.bodies.eta = desc.is_adaptive ? desc.adaptive.eta : 0;
     struct box *box = sim_lua_box(L, sizeof *box, CLASS, 0);
     sim_lua_try(L, sim_bodies_new(sim_lua_host(L)->device, &desc.bodies, &box->bodies));
+    box->tolerance = desc.energy_tolerance;
     box->open = true;
     return 1;
 }
@@ -151,6 +212,7 @@ static int bodies_add(lua_State *L)
         status = sim_bodies_add(b, model);
     }
     sim_lua_try(L, status);
+    ((struct box *)lua_touserdata(L, 1))->energy = 0;
     lua_settop(L, 1);
     return 1;
 }
@@ -193,6 +255,27 @@ static int push_vector(lua_State *L, const double v[3])
     return 1;
 }
 
+/* A scheme that cannot follow a close encounter shows it in the total energy: say so. */
+static void watch_energy(lua_State *L, struct box *box, double energy, double size)
+{
+    if (box->energy == 0) {
+        box->energy = energy;
+        return;
+    }
+    const double change =
+        fabs(energy - box->energy) / fmax(fabs(box->energy), 1e-3 * size);
+    if (change <= box->tolerance)
+        return;
+    lua_pushfstring(
+        L,
+        "the total energy of the bodies has changed from %f to %f (by %f %%): "
+        "the time step is too long for these orbits, or the softening too short",
+        box->energy, energy, 100 * change);
+    lua_warning(L, lua_tostring(L, -1), 0);
+    lua_pop(L, 1);
+    box->energy = energy; /* warn again only of a further change */
+}
+
 /* stars:energy() -> { kinetic, potential, total, virial = -2K/W }; waits. */
 static int bodies_energy(lua_State *L)
 {
@@ -202,6 +285,8 @@ static int bodies_energy(lua_State *L)
     struct sim_bodies *b = sim_lua_check_bodies(L, 1, "energy");
     sim_lua_try(L, sim_bodies_sums(b, SIM_ALL_GROUPS, &sums));
     sim_lua_try(L, sim_bodies_potential(b, &potential));
+    watch_energy(L, lua_touserdata(L, 1), sums.kinetic + potential,
+                 sums.kinetic + fabs(potential));
     lua_createtable(L, 0, 4);
     set_number(L, "kinetic", sums.kinetic);
     set_number(L, "potential", potential);
@@ -282,13 +367,23 @@ struct radii_desc {
 static const double half[16] = {0.5};
 
 static const struct lua_param radii_params[] = {
-    {.name = "fractions", .kind = LUA_PARAM_VECTOR, .count = 16, .min_count = 1,
-     .vector = half, .min_open = true, .max = 1,
+    {.name = "fractions",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 16,
+     .min_count = 1,
+     .vector = half,
+     .min_open = true,
+     .max = 1,
      .offset = offsetof(struct radii_desc, fractions),
      .help = "of the mass, each above 0 and at most 1"},
-    {.name = "group", .kind = LUA_PARAM_STRING, .offset = offsetof(struct radii_desc, group),
+    {.name = "group",
+     .kind = LUA_PARAM_STRING,
+     .offset = offsetof(struct radii_desc, group),
      .help = "the group or groups to look at; all when absent"},
-    {.name = "centre", .kind = LUA_PARAM_VECTOR, .count = 3, .unit = "length",
+    {.name = "centre",
+     .kind = LUA_PARAM_VECTOR,
+     .count = 3,
+     .unit = "length",
      .offset = offsetof(struct radii_desc, centre),
      .present = offsetof(struct radii_desc, has_centre),
      .help = "the point to measure from; the group's mass centre when absent"},
@@ -297,7 +392,8 @@ static const struct lua_param radii_params[] = {
 const struct lua_param_set sim_radii_set = {
     .name = "bodies:radii",
     .summary = "Lagrangian radii: the distances that hold given fractions of the mass",
-    .example = "local inner, middle = table.unpack(stars:radii { fractions = { 0.1, 0.5 } })",
+    .example =
+        "local inner, middle = table.unpack(stars:radii { fractions = { 0.1, 0.5 } })",
     .params = radii_params,
     .count = sizeof radii_params / sizeof *radii_params,
 };
@@ -437,8 +533,8 @@ void sim_lua_open_bodies(lua_State *L)
         {NULL, NULL},
     };
     static const luaL_Reg getters[] = {
-        {"n", get_n},         {"time", get_time},           {"steps", get_steps},
-        {"dt", get_dt},       {"softening", get_softening}, {"groups", get_groups},
+        {"n", get_n},   {"time", get_time},           {"steps", get_steps},
+        {"dt", get_dt}, {"softening", get_softening}, {"groups", get_groups},
         {NULL, NULL},
     };
     sim_lua_class(L, CLASS, methods, getters, bodies_close, bodies_tostring);

@@ -1,18 +1,20 @@
 /* lua_checkpoint.c - the module "sim.checkpoint" for lib/sim/: the objects of a scene, in
  * the order of their making, and their state to a file and back.
  *
- * Every box made is looked at (sim_lua_register); those of a class with state are kept in a
- * weak list. begin() settles the list for a run: what is alive then is saved, and what a
- * callback makes later is not. */
+ * Every box made is looked at (sim_lua_register); those of a class with state are kept in
+ * a weak list. begin() settles the list for a run: what is alive then is saved, and what
+ * a callback makes later is not. */
 #include "lua_sim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "checkpoint.h"
 #include "diffusion.h"
 
-/* --- classes with state ------------------------------------------------------------------ */
+/* --- classes with state
+ * ------------------------------------------------------------------ */
 
 /* A box is { bool open; object } where no function below says otherwise. */
 struct plain_diffusion {
@@ -59,7 +61,8 @@ static const struct kind *kind_of(const char *class_name)
     return NULL;
 }
 
-/* --- the objects there are ---------------------------------------------------------------- */
+/* --- the objects there are
+ * ---------------------------------------------------------------- */
 
 static const char objects_key, scene_key;
 
@@ -92,7 +95,8 @@ void sim_lua_register(lua_State *L, const char *class_name)
     lua_pop(L, 1);
 }
 
-/* --- the scene of a run --------------------------------------------------------------------- */
+/* --- the scene of a run
+ * --------------------------------------------------------------------- */
 
 #define SCENE_CLASS "sim.scene"
 
@@ -197,25 +201,25 @@ static int finish(lua_State *L)
     return 0;
 }
 
-/* Ask every object for its list, or call every `loaded`. */
-static struct sim_state *list_state(lua_State *L, struct scene *scene, bool loaded)
+/* Ask every object for its list; before that, with a checkpoint, to expect what it holds.
+ */
+static struct sim_state *list_state(lua_State *L, struct scene *scene,
+                                    const struct sim_checkpoint *coming)
 {
     struct sim_state *state = &scene->live;
     lua_rawgetp(L, LUA_REGISTRYINDEX, &scene_key);
     lua_getiuservalue(L, -1, 1);
     lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
-    if (!loaded)
-        sim_state_clear(state);
+    sim_state_clear(state);
     for (lua_Integer i = 1; i <= count; i++) {
         const struct kind *kind;
         lua_rawgeti(L, -1, i);
         void *object = object_at(L, lua_gettop(L), &kind);
-        if (object && loaded && kind->ops->loaded)
-            kind->ops->loaded(object);
-        if (object && !loaded) {
-            lua_pushfstring(L, "%I.%s.", (LUAI_UACINT)i, kind->class_name + 4);
-            strncpy(state->prefix, lua_tostring(L, -1), sizeof state->prefix - 1);
-            lua_pop(L, 1);
+        if (object) {
+            snprintf(state->prefix, sizeof state->prefix, "%lld.%s.", (long long)i,
+                     kind->class_name + 4);
+            if (coming && kind->ops->expect)
+                sim_lua_try(L, kind->ops->expect(object, coming, state->prefix));
             kind->ops->list(object, state);
         }
         lua_pop(L, 1);
@@ -224,15 +228,15 @@ static struct sim_state *list_state(lua_State *L, struct scene *scene, bool load
     return state;
 }
 
-/* mirror(frame, text) -> true, or false and why there is no memory for it. All or nothing,
- * so that an interrupt between two calls never finds half a copy. */
+/* mirror(frame, text) -> true, or false and why there is no memory for it. All or
+ * nothing, so that an interrupt between two calls never finds half a copy. */
 static int mirror(lua_State *L)
 {
     struct scene *scene = get_scene(L);
     size_t size;
     int64_t frame = luaL_checkinteger(L, 1);
     const char *text = luaL_checklstring(L, 2, &size);
-    list_state(L, scene, false);
+    list_state(L, scene, NULL);
     scene->mirrored = false;
     char *kept = realloc(scene->text, size + 1);
     enum sim_status status =
@@ -274,8 +278,9 @@ static int write_checkpoint(lua_State *L)
     size_t size;
     const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 3, &size);
     const struct sim_state *state =
-        lua_toboolean(L, 4) ? list_state(L, scene, false) : &scene->mirror;
-    sim_lua_try(L, sim_checkpoint_write(path, state, luaL_checkinteger(L, 2), text, size));
+        lua_toboolean(L, 4) ? list_state(L, scene, NULL) : &scene->mirror;
+    sim_lua_try(L,
+                sim_checkpoint_write(path, state, luaL_checkinteger(L, 2), text, size));
     return 0;
 }
 
@@ -283,7 +288,7 @@ static int write_checkpoint(lua_State *L)
 static int state_bytes(lua_State *L)
 {
     struct scene *scene = get_scene(L);
-    lua_pushinteger(L, (lua_Integer)sim_state_bytes(list_state(L, scene, false)));
+    lua_pushinteger(L, (lua_Integer)sim_state_bytes(list_state(L, scene, NULL)));
     return 1;
 }
 
@@ -332,17 +337,22 @@ static int load(lua_State *L)
     const char *path = luaL_checkstring(L, 1);
     struct sim_checkpoint *c = guarded_checkpoint(L);
     sim_lua_try(L, sim_checkpoint_open(path, c));
-    sim_lua_try(L, sim_checkpoint_load(c, list_state(L, scene, false)));
-    list_state(L, scene, true);
+    sim_lua_try(L, sim_checkpoint_load(c, list_state(L, scene, c)));
     return 0;
 }
 
 int sim_lua_open_checkpoint(lua_State *L)
 {
     static const luaL_Reg words[] = {
-        {"begin", begin},       {"finish", finish},         {"mirror", mirror},
-        {"mirrored", mirrored}, {"write", write_checkpoint}, {"bytes", state_bytes},
-        {"probe", probe},       {"load", load},             {NULL, NULL},
+        {"begin", begin},
+        {"finish", finish},
+        {"mirror", mirror},
+        {"mirrored", mirrored},
+        {"write", write_checkpoint},
+        {"bytes", state_bytes},
+        {"probe", probe},
+        {"load", load},
+        {NULL, NULL},
     };
     luaL_newlib(L, words);
     return 1;

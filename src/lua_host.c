@@ -20,7 +20,8 @@ struct sim_frames *sim_lua_frames(lua_State *L)
     return host->frames;
 }
 
-/* --- sim.run's declaration ------------------------------------------------------------- */
+/* --- sim.run's declaration -------------------------------------------------------------
+ */
 
 struct run_desc {
     int64_t frames;
@@ -36,45 +37,78 @@ struct run_desc {
 #define AT(member) offsetof(struct run_desc, member)
 
 static const struct lua_param checkpoint_params[] = {
-    {.name = "frames", .kind = LUA_PARAM_INTEGER, .min = 0, .max = 1e9,
+    {.name = "frames",
+     .kind = LUA_PARAM_INTEGER,
+     .min = 0,
+     .max = 1e9,
      .offset = offsetof(struct checkpoint_desc, frames),
      .help = "a checkpoint after so many frames; 0: not by frames"},
-    {.name = "seconds", .kind = LUA_PARAM_NUMBER, .unit = "s", .min = 0, .max = 1e9,
+    {.name = "seconds",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "s",
+     .min = 0,
+     .max = 1e9,
      .offset = offsetof(struct checkpoint_desc, seconds),
      .help = "a checkpoint when so much time has passed; 0: not by time"},
 };
 
 const struct lua_param_set sim_run_checkpoint_set = {
     .name = "sim.run.checkpoint",
-    .summary = "how often a run saves its state; when both are 0, after 30 s or more, so that "
-               "it costs less than 3 %",
+    .summary =
+        "how often a run saves its state; when both are 0, after 30 s or more, so that "
+        "it costs less than 3 %",
     .example = "checkpoint = { frames = 10 }",
     .params = checkpoint_params,
     .count = sizeof checkpoint_params / sizeof *checkpoint_params,
 };
 
 static const struct lua_param run_params[] = {
-    {.name = "frames", .kind = LUA_PARAM_INTEGER, .number = 100, .min = 1, .max = 1e9,
-     .offset = AT(frames), .help = "how many pictures; --frames on the command line wins"},
-    {.name = "step", .kind = LUA_PARAM_FUNCTION, .required = true,
+    {.name = "frames",
+     .kind = LUA_PARAM_INTEGER,
+     .number = 100,
+     .min = 1,
+     .max = 1e9,
+     .offset = AT(frames),
+     .help = "how many pictures; --frames on the command line wins"},
+    {.name = "step",
+     .kind = LUA_PARAM_FUNCTION,
+     .required = true,
      .help = "function(frame): advances the scene from one picture to the next"},
-    {.name = "image", .kind = LUA_PARAM_FUNCTION, .offset = 0,
+    {.name = "image",
+     .kind = LUA_PARAM_FUNCTION,
+     .offset = 0,
      .help = "function(frame) that returns the picture; none are written without it"},
-    {.name = "out", .kind = LUA_PARAM_STRING, .offset = AT(out),
-     .help = "the folder of the frames; --out wins; out/<name of the script> when absent"},
-    {.name = "fps", .kind = LUA_PARAM_NUMBER, .number = 30, .min_open = true, .max = 1000,
-     .offset = AT(fps), .unit = "frames/s", .help = "for the film of the frames"},
-    {.name = "checkpoint", .kind = LUA_PARAM_TABLE, .set = &sim_run_checkpoint_set,
-     .offset = AT(checkpoint), .present = AT(has_checkpoint),
+    {.name = "out",
+     .kind = LUA_PARAM_STRING,
+     .offset = AT(out),
+     .help =
+         "the folder of the frames; --out wins; out/<name of the script> when absent"},
+    {.name = "fps",
+     .kind = LUA_PARAM_NUMBER,
+     .number = 30,
+     .min_open = true,
+     .max = 1000,
+     .offset = AT(fps),
+     .unit = "frames/s",
+     .help = "for the film of the frames"},
+    {.name = "checkpoint",
+     .kind = LUA_PARAM_TABLE,
+     .set = &sim_run_checkpoint_set,
+     .offset = AT(checkpoint),
+     .present = AT(has_checkpoint),
      .help = "how often the state is saved; by itself about every 30 s"},
-    {.name = "film", .kind = LUA_PARAM_STRING, .offset = AT(film),
+    {.name = "film",
+     .kind = LUA_PARAM_STRING,
+     .offset = AT(film),
      .help = "a film's file, such as galaxy.mp4, made at the end by ffmpeg"},
 };
 
 const struct lua_param_set sim_run_set = {
     .name = "sim.run",
-    .summary = "the loop of a run: frame 0 is the scene as built, then step and image by turns",
-    .example = "sim.run { frames = 240, step = function() stars:step(8) end, image = …  }",
+    .summary =
+        "the loop of a run: frame 0 is the scene as built, then step and image by turns",
+    .example =
+        "sim.run { frames = 240, step = function() stars:step(8) end, image = …  }",
     .params = run_params,
     .count = sizeof run_params / sizeof *run_params,
 };
@@ -108,7 +142,8 @@ static int check_run(lua_State *L)
     return 1;
 }
 
-/* --- the command line ------------------------------------------------------------------ */
+/* --- the command line ------------------------------------------------------------------
+ */
 
 static void set_string(lua_State *L, const char *name, const char *value)
 {
@@ -130,8 +165,11 @@ static int settings(lua_State *L)
     const struct {
         const char *name;
         int64_t value;
-    } counts[] = {{"frames", host->frame_count}, {"seed", host->seed}, {"from", host->from},
-                  {"to", host->to},              {"every", host->every}};
+    } counts[] = {{"frames", host->frame_count},
+                  {"seed", host->seed},
+                  {"from", host->from},
+                  {"to", host->to},
+                  {"every", host->every}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (counts[i].value >= 0) {
             lua_pushinteger(L, counts[i].value);
@@ -141,9 +179,9 @@ static int settings(lua_State *L)
     const struct {
         const char *name;
         bool value;
-    } flags[] = {{"quiet", host->quiet},     {"help", host->help},
-                 {"fresh", host->fresh},     {"resume_anyway", host->resume_anyway},
-                 {"check", host->check},     {"declare", host->declare}};
+    } flags[] = {{"quiet", host->quiet}, {"help", host->help},
+                 {"fresh", host->fresh}, {"resume_anyway", host->resume_anyway},
+                 {"check", host->check}, {"declare", host->declare}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         lua_pushboolean(L, flags[i].value);
         lua_setfield(L, -2, flags[i].name);
@@ -222,7 +260,8 @@ static int nearest(lua_State *L)
     return 1;
 }
 
-/* --- people, clock --------------------------------------------------------------------- */
+/* --- people, clock ---------------------------------------------------------------------
+ */
 
 static int say(lua_State *L)
 {
@@ -280,8 +319,8 @@ static int guarded(lua_State *L)
     return ok && settled ? 0 : lua_error(L);
 }
 
-/* hold() -> the signal, or nil: until release(signal) nothing is interrupted by it, so that
- * a checkpoint can be written. */
+/* hold() -> the signal, or nil: until release(signal) nothing is interrupted by it, so
+ * that a checkpoint can be written. */
 static int hold(lua_State *L)
 {
     int count = interrupted(L);
@@ -303,12 +342,14 @@ static int status_of(lua_State *L)
     enum sim_status status = sim_lua_status(L, 1);
     if (sim_interrupt_signal())
         status = SIM_INTERRUPTED;
-    lua_pushinteger(L, sim_status_exit_code(status == SIM_OK ? SIM_BAD_ARGUMENT : status));
+    lua_pushinteger(L,
+                    sim_status_exit_code(status == SIM_OK ? SIM_BAD_ARGUMENT : status));
     lua_pushboolean(L, status == SIM_INTERRUPTED);
     return 2;
 }
 
-/* --- files ------------------------------------------------------------------------------ */
+/* --- files
+ * ------------------------------------------------------------------------------ */
 
 static enum sim_status make_folder(const char *path)
 {
@@ -425,7 +466,8 @@ static int sync_file(lua_State *L)
     return 0;
 }
 
-/* --- pictures --------------------------------------------------------------------------- */
+/* --- pictures
+ * --------------------------------------------------------------------------- */
 
 /* save(image, path) -> ticket */
 static int save(lua_State *L)
@@ -484,6 +526,7 @@ int sim_lua_open_host(lua_State *L)
         {"file_error", file_error},
         {"user_error", user_error},
         {"random_state", sim_lua_random_state},
+        {"plot", sim_lua_plot},
         {"end_help", end_help},
         {"nearest", nearest},
         {"explain", sim_lua_explain},

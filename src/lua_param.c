@@ -1,4 +1,5 @@
-/* lua_param.c - reading a script's table by its declaration, and printing the declaration.
+/* lua_param.c - reading a script's table by its declaration, and printing the
+ * declaration.
  *
  * Tables are read raw: a script's metatable cannot raise in the middle. All problems go
  * into one fixed buffer and become one error when the whole table has been seen. */
@@ -31,13 +32,14 @@ static void problem(struct reading *r, const char *format, ...)
     int n = r->count++ ? snprintf(r->problems + r->used, left, "; ") : 0;
     va_list args;
     va_start(args, format);
-    n += vsnprintf(r->problems + r->used + n, left > (size_t)n ? left - (size_t)n : 0, format,
-                   args);
+    n += vsnprintf(r->problems + r->used + n, left > (size_t)n ? left - (size_t)n : 0,
+                   format, args);
     va_end(args);
     r->used += (size_t)n < left ? (size_t)n : left - 1;
 }
 
-/* --- words ---------------------------------------------------------------------------- */
+/* --- words ----------------------------------------------------------------------------
+ */
 
 #define WORD_MAX 63
 
@@ -96,10 +98,12 @@ static void join_words(char *out, size_t size, const char *const *words, int cou
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; i < count && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", words[i]);
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", words[i]);
 }
 
-/* --- where the user is ---------------------------------------------------------------- */
+/* --- where the user is ----------------------------------------------------------------
+ */
 
 void sim_lua_where(lua_State *L)
 {
@@ -114,7 +118,8 @@ void sim_lua_where(lua_State *L)
     lua_pushliteral(L, "");
 }
 
-/* --- values --------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------
+ */
 
 /* What a value is, for "got …". Uses no memory of Lua's. */
 static const char *got(lua_State *L, int index, char *out, size_t size)
@@ -147,7 +152,8 @@ static bool bounded(const struct lua_param *p)
 }
 
 /* "a number > 0", "a whole number from 1 to 64" */
-static void expectation(const struct lua_param *p, const char *noun, char *out, size_t size)
+static void expectation(const struct lua_param *p, const char *noun, char *out,
+                        size_t size)
 {
     double top = p->max == 0 && p->min_open ? HUGE_VAL : p->max;
     if (!bounded(p))
@@ -182,7 +188,8 @@ static bool read_number(struct reading *r, const struct lua_param *p, const char
                         int index, double *out)
 {
     double value = lua_tonumber(r->L, index);
-    if (lua_type(r->L, index) != LUA_TNUMBER || !isfinite(value) || !in_bounds(p, value)) {
+    if (lua_type(r->L, index) != LUA_TNUMBER || !isfinite(value) ||
+        !in_bounds(p, value)) {
         wrong(r, p, path, "a number", index);
         return false;
     }
@@ -206,7 +213,8 @@ static void read_choice(struct reading *r, const struct lua_param *p, const char
 {
     char have[80], legal[400];
     int count = word_count(p->words);
-    const char *word = lua_type(r->L, index) == LUA_TSTRING ? lua_tostring(r->L, index) : NULL;
+    const char *word =
+        lua_type(r->L, index) == LUA_TSTRING ? lua_tostring(r->L, index) : NULL;
     for (int i = 0; word && i < count; i++) {
         if (!strcmp(word, p->words[i])) {
             *out = i;
@@ -269,12 +277,13 @@ static void read_color(struct reading *r, const struct lua_param *p, const char 
         read_vector(r, &channel, path, index, out);
     else if (lua_type(r->L, index) != LUA_TSTRING ||
              !parse_color(lua_tostring(r->L, index), out))
-        problem(r, "%s must be a colour, \"#rrggbb\" or { r, g, b } from 0 to 1, got %s", path,
-                got(r->L, index, have, sizeof have));
+        problem(r, "%s must be a colour, \"#rrggbb\" or { r, g, b } from 0 to 1, got %s",
+                path, got(r->L, index, have, sizeof have));
     (void)p;
 }
 
-/* --- one table ------------------------------------------------------------------------ */
+/* --- one table ------------------------------------------------------------------------
+ */
 
 static void read_table(struct reading *r, int index, const struct lua_param_set *set,
                        const char *prefix, char *desc);
@@ -390,9 +399,9 @@ static void unknown_key(struct reading *r, const struct lua_param_set *set,
     const char *word = lua_tostring(r->L, key);
     const char *nearest = sim_nearest_word(word, words, count);
     join_words(legal, sizeof legal, words, count);
-    problem(r, "no parameter '%s%s%.40s'%s%s%s; legal: %s", prefix, *prefix ? "." : "", word,
-            nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "",
-            legal);
+    problem(r, "no parameter '%s%s%.40s'%s%s%s; legal: %s", prefix, *prefix ? "." : "",
+            word, nearest ? " (did you mean '" : "", nearest ? nearest : "",
+            nearest ? "'?)" : "", legal);
 }
 
 static bool is_declared(const struct lua_param_set *set, lua_State *L, int key)
@@ -446,7 +455,8 @@ void sim_lua_read(lua_State *L, int index, const struct lua_param_set *set, void
         sim_lua_error(L, "%s: %s", set->name, r.problems);
 }
 
-/* --- the manual ----------------------------------------------------------------------- */
+/* --- the manual -----------------------------------------------------------------------
+ */
 
 static void default_text(const struct lua_param *p, char *out, size_t size)
 {
@@ -530,9 +540,12 @@ static void describe_params(const struct lua_param_set *set, const char *prefix,
         snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "", p->name);
         kind_text(p, kind, sizeof kind);
         default_text(p, normal, sizeof normal);
-        snprintf(line, sizeof line, "  %-18s %s\n  %-18s   %s%s%s%s%s%s\n", name, p->help, "",
-                 kind, p->unit ? " [" : "", p->unit ? p->unit : "", p->unit ? "]" : "",
-                 p->required ? "; required" : *normal ? "; default " : "",
+        snprintf(line, sizeof line, "  %-18s %s\n  %-18s   %s%s%s%s%s%s\n", name, p->help,
+                 "", kind, p->unit ? " [" : "", p->unit ? p->unit : "",
+                 p->unit ? "]" : "",
+                 p->required ? "; required"
+                 : *normal   ? "; default "
+                             : "",
                  p->required ? "" : normal);
         print(context, line);
         if (p->kind == LUA_PARAM_TABLE)
@@ -554,9 +567,11 @@ void sim_lua_describe(const struct lua_param_set *set,
     describe_params(set, "", print, context);
 }
 
-/* --- plain arguments ------------------------------------------------------------------ */
+/* --- plain arguments ------------------------------------------------------------------
+ */
 
-int64_t sim_lua_integer(lua_State *L, int index, const char *what, int64_t min, int64_t max)
+int64_t sim_lua_integer(lua_State *L, int index, const char *what, int64_t min,
+                        int64_t max)
 {
     char have[80], want[128];
     int exact = 0;
@@ -566,7 +581,8 @@ int64_t sim_lua_integer(lua_State *L, int index, const char *what, int64_t min, 
     const struct lua_param p = {.min = (double)min, .max = (double)max};
     expectation(&p, "a whole number", want, sizeof want);
     return sim_lua_error(L, "%s must be %s, got %s", what, want,
-                         lua_isnone(L, index) ? "nothing" : got(L, index, have, sizeof have));
+                         lua_isnone(L, index) ? "nothing"
+                                              : got(L, index, have, sizeof have));
 }
 
 double sim_lua_number(lua_State *L, int index, const char *what)

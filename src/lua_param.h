@@ -15,13 +15,14 @@
 #include <lua.h>
 
 enum lua_param_kind {
-    LUA_PARAM_NUMBER,   /* double */
-    LUA_PARAM_INTEGER,  /* int64_t: 2.0 is taken, 2.5 and "2" are not */
-    LUA_PARAM_BOOLEAN,  /* bool */
-    LUA_PARAM_STRING,   /* const char *, alive as long as the script's table is */
-    LUA_PARAM_CHOICE,   /* int64_t: the index of the word in `words` */
-    LUA_PARAM_VECTOR,   /* double[count]: { x, y, z }; a shorter one only if min_count says */
-    LUA_PARAM_COLOR,    /* double[3] in 0..1, sRGB: "#rrggbb" or { r, g, b } */
+    LUA_PARAM_NUMBER,  /* double */
+    LUA_PARAM_INTEGER, /* int64_t: 2.0 is taken, 2.5 and "2" are not */
+    LUA_PARAM_BOOLEAN, /* bool */
+    LUA_PARAM_STRING,  /* const char *, alive as long as the script's table is */
+    LUA_PARAM_CHOICE,  /* int64_t: the index of the word in `words` */
+    LUA_PARAM_VECTOR,  /* double[count]: { x, y, z }; a shorter one only if min_count says
+                        */
+    LUA_PARAM_COLOR,   /* double[3] in 0..1, sRGB: "#rrggbb" or { r, g, b } */
     LUA_PARAM_FUNCTION, /* int: stack index relative to the desc table (see below) */
     LUA_PARAM_VALUE,    /* anything; checked by the caller: bool "present" */
     LUA_PARAM_TABLE,    /* a nested declared table: `set`, its desc at offset */
@@ -35,18 +36,18 @@ struct lua_param {
     const char *help; /* one line: what it is */
     const char *unit; /* "length", "degrees", ...; NULL: none */
     bool required;
-    size_t offset;    /* into the desc struct */
+    size_t offset; /* into the desc struct */
 
-    double number;      /* default of NUMBER, INTEGER, BOOLEAN (0, 1), CHOICE (index) */
-    const char *string; /* default of STRING and COLOR; NULL: stays NULL */
+    double number;        /* default of NUMBER, INTEGER, BOOLEAN (0, 1), CHOICE (index) */
+    const char *string;   /* default of STRING and COLOR; NULL: stays NULL */
     const double *vector; /* default of VECTOR; NULL: zeros */
-    double min, max;    /* inclusive bounds of NUMBER, INTEGER and each VECTOR item;
-                           both 0: any finite value */
-    bool min_open;      /* the minimum itself is not legal ("> 0") */
+    double min, max;      /* inclusive bounds of NUMBER, INTEGER and each VECTOR item;
+                             both 0: any finite value */
+    bool min_open;        /* the minimum itself is not legal ("> 0") */
     int count, min_count; /* VECTOR: items; min_count 0: exactly count */
-    const char *const *words; /* CHOICE: legal words, NULL-terminated */
+    const char *const *words;        /* CHOICE: legal words, NULL-terminated */
     const struct lua_param_set *set; /* TABLE */
-    size_t present;     /* offset of a bool that tells whether it was given; 0: none */
+    size_t present; /* offset of a bool that tells whether it was given; 0: none */
 };
 
 struct lua_param_set {
@@ -81,7 +82,8 @@ void sim_lua_where(lua_State *L);
 
 /* Arguments of methods, with messages that name the method: an integer in a range (2.0
  * is taken; 2.5, "2", NaN are not), a finite number, an optional one. */
-int64_t sim_lua_integer(lua_State *L, int index, const char *what, int64_t min, int64_t max);
+int64_t sim_lua_integer(lua_State *L, int index, const char *what, int64_t min,
+                        int64_t max);
 double sim_lua_number(lua_State *L, int index, const char *what);
 
 #endif

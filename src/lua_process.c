@@ -1,5 +1,5 @@
-/* lua_process.c - the module "sim.process" for lib/sim/: processes made and waited for, and
- * folders and frames that several processes share.
+/* lua_process.c - the module "sim.process" for lib/sim/: processes made and waited for,
+ * and folders and frames that several processes share.
  *
  * A folder is locked by flock on the folder itself, so that nothing is left behind by a
  * process that was killed. A frame is claimed by a file that exists already or not
@@ -16,11 +16,13 @@
 #include <sys/file.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
-/* --- processes ---------------------------------------------------------------------------- */
+/* --- processes
+ * ---------------------------------------------------------------------------- */
 
 enum { WORDS_MAX = 1000 };
 
@@ -72,7 +74,8 @@ static int start(const char **words, const char *out, const char *err, pid_t *pi
                     ? posix_spawn_file_actions_adddup2(&actions, 1, 2)
                     : redirect(&actions, 2, err);
     if (!cause)
-        cause = posix_spawnp(pid, words[0], &actions, &attributes, (char **)words, environ);
+        cause =
+            posix_spawnp(pid, words[0], &actions, &attributes, (char **)words, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return cause;
@@ -108,7 +111,8 @@ static int wait_any(lua_State *L)
     if (pid < 0)
         return 0;
     lua_pushinteger(L, pid);
-    lua_pushinteger(L, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+    lua_pushinteger(L,
+                    WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
     return 2;
 }
 
@@ -152,7 +156,8 @@ static int cuda_count(lua_State *L)
     return 1;
 }
 
-/* --- sharing -------------------------------------------------------------------------------- */
+/* --- sharing
+ * -------------------------------------------------------------------------------- */
 
 /* lock(folder, shared) -> descriptor; nil when another process has it */
 static int lock(lua_State *L)
@@ -177,6 +182,16 @@ static int lock(lua_State *L)
     return 0;
 }
 
+/* pause(seconds); a signal ends it */
+static int pause_for(lua_State *L)
+{
+    double seconds = luaL_checknumber(L, 1);
+    struct timespec t = {.tv_sec = (time_t)seconds};
+    t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+    nanosleep(&t, NULL);
+    return 0;
+}
+
 static int unlock(lua_State *L)
 {
     int fd = (int)luaL_checkinteger(L, 1);
@@ -185,7 +200,8 @@ static int unlock(lua_State *L)
     return 0;
 }
 
-/* A process that ended, but whose parent has not asked for its end, still has a number. */
+/* A process that ended, but whose parent has not asked for its end, still has a number.
+ */
 static bool is_zombie(lua_Integer pid)
 {
     char path[64], state = '?';
@@ -245,10 +261,11 @@ static int host_name(lua_State *L)
 int sim_lua_open_process(lua_State *L)
 {
     static const luaL_Reg words[] = {
-        {"spawn", spawn},     {"wait", wait_any},   {"kill", send_signal},
-        {"program", program}, {"cuda_count", cuda_count}, {"lock", lock},
-        {"unlock", unlock},   {"alive", alive},     {"pid", own_pid},
-        {"claim", claim},     {"cores", cores},     {"disk_free", disk_free},     {"host_name", host_name}, {NULL, NULL},
+        {"spawn", spawn},         {"wait", wait_any},         {"kill", send_signal},
+        {"program", program},     {"cuda_count", cuda_count}, {"lock", lock},
+        {"unlock", unlock},       {"alive", alive},           {"pid", own_pid},
+        {"pause", pause_for},     {"claim", claim},           {"cores", cores},
+        {"disk_free", disk_free}, {"host_name", host_name},   {NULL, NULL},
     };
     luaL_newlib(L, words);
     return 1;

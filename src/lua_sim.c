@@ -1,9 +1,12 @@
-/* lua_sim.c - the ground that the binding stands on (lua_sim.h) and the module `sim` itself.
+/* lua_sim.c - the ground that the binding stands on (lua_sim.h) and the module `sim`
+ * itself.
  *
  * Errors: a slip in the script is a plain string at the user's line; a failure of the
  * world is a table { message, status } with a __tostring, so that its exit code survives
- * any number of pcalls. An interrupt or a lost device is raised again by the next call. */
+ * any number of pcalls. An interrupt or a lost device is raised again by the next call.
+ */
 #include "lua_sim.h"
+#include "lua_model.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -24,7 +27,8 @@ bool sim_lua_is_own(lua_State *L, const char *source)
     return source[0] == '@' && *library && !strncmp(source + 1, library, strlen(library));
 }
 
-/* --- errors --------------------------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------------------
+ */
 
 int sim_lua_fail(lua_State *L, enum sim_status status, const char *text)
 {
@@ -177,7 +181,8 @@ void sim_lua_open_errors(lua_State *L)
     lua_pop(L, 1);
 }
 
-/* --- userdata ------------------------------------------------------------------------- */
+/* --- userdata -------------------------------------------------------------------------
+ */
 
 void *sim_lua_box(lua_State *L, size_t size, const char *name, int user_values)
 {
@@ -192,10 +197,12 @@ void *sim_lua_check(lua_State *L, int index, const char *name, const char *metho
 {
     const bool *open = luaL_testudata(L, index, name);
     if (!open && index == 1)
-        sim_lua_error(L, "%s is a method of %s: call it with a colon, object:%s(…); its first "
-                         "argument is %s",
-                      method, name, method,
-                      lua_isnone(L, index) ? "missing" : luaL_typename(L, index));
+        sim_lua_error(
+            L,
+            "%s is a method of %s: call it with a colon, object:%s(…); its first "
+            "argument is %s",
+            method, name, method,
+            lua_isnone(L, index) ? "missing" : luaL_typename(L, index));
     if (!open)
         sim_lua_error(L, "%s takes a %s, got %s", method, name, luaL_typename(L, index));
     if (!*open)
@@ -234,14 +241,14 @@ static int class_index(lua_State *L)
     }
     lua_settop(L, 2);
     if (lua_type(L, 2) != LUA_TSTRING)
-        return sim_lua_error(L, "%s has words, not [%s]", lua_tostring(L, lua_upvalueindex(3)),
-                             luaL_typename(L, 2));
+        return sim_lua_error(L, "%s has words, not [%s]",
+                             lua_tostring(L, lua_upvalueindex(3)), luaL_typename(L, 2));
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushvalue(L, lua_upvalueindex(2));
     const char *word = lua_tostring(L, 2), *nearest = nearest_key(L, word, 3, 4);
-    return sim_lua_error(L, "%s has no word '%s'%s%s%s", lua_tostring(L, lua_upvalueindex(3)),
-                         word, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                         nearest ? "'?" : "");
+    return sim_lua_error(
+        L, "%s has no word '%s'%s%s%s", lua_tostring(L, lua_upvalueindex(3)), word,
+        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static int class_newindex(lua_State *L)
@@ -279,7 +286,8 @@ void sim_lua_class(lua_State *L, const char *name, const luaL_Reg *methods,
     lua_pop(L, 1);
 }
 
-/* --- the collector and device memory -------------------------------------------------- */
+/* --- the collector and device memory --------------------------------------------------
+ */
 
 /* Device bytes that may be dropped and uncollected before a full collection. */
 #define GARBAGE_MAX ((uint64_t)16 << 20)
@@ -294,7 +302,8 @@ void sim_lua_collect(lua_State *L)
 void sim_lua_will_allocate(lua_State *L, size_t bytes)
 {
     struct sim_host *host = sim_lua_host(L);
-    /* A script with a large Lua heap pays for a full collection; let it be rarer there. */
+    /* A script with a large Lua heap pays for a full collection; let it be rarer there.
+     */
     uint64_t heap = (uint64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
     uint64_t limit = heap > GARBAGE_MAX / 4 ? heap * 4 : GARBAGE_MAX;
     if (host->allocated + bytes > limit)
@@ -302,7 +311,8 @@ void sim_lua_will_allocate(lua_State *L, size_t bytes)
     host->allocated += bytes;
 }
 
-/* --- entering ------------------------------------------------------------------------- */
+/* --- entering -------------------------------------------------------------------------
+ */
 
 void sim_lua_enter(lua_State *L)
 {
@@ -311,11 +321,12 @@ void sim_lua_enter(lua_State *L)
     if (host->device)
         sim_lua_try(L, sim_device_usable(host->device));
     if (host->help_shown || ((host->help || host->declare) && !host->options_read))
-        sim_lua_end_help(L, host->declare ? ""
-                                          : "this script declares no options of its own\n");
+        sim_lua_end_help(
+            L, host->declare ? "" : "this script declares no options of its own\n");
 }
 
-/* --- the module ------------------------------------------------------------------------ */
+/* --- the module ------------------------------------------------------------------------
+ */
 
 static int sim_stats(lua_State *L)
 {
@@ -324,9 +335,13 @@ static int sim_stats(lua_State *L)
         const char *name;
         uint64_t value;
     } rows[] = {
-        {"live_bytes", s->live_bytes}, {"peak_bytes", s->peak_bytes},
-        {"allocations", s->allocations}, {"launches", s->launches},
-        {"bytes_up", s->bytes_up}, {"bytes_down", s->bytes_down}, {"waits", s->waits},
+        {"live_bytes", s->live_bytes},
+        {"peak_bytes", s->peak_bytes},
+        {"allocations", s->allocations},
+        {"launches", s->launches},
+        {"bytes_up", s->bytes_up},
+        {"bytes_down", s->bytes_down},
+        {"waits", s->waits},
     };
     lua_newtable(L);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -363,16 +378,36 @@ static int sim_finish(lua_State *L)
 }
 
 const struct lua_param_set *const sim_lua_sets[] = {
-    &sim_bodies_set,         &sim_bodies_image_set, &sim_galaxy_set,
-    &sim_plummer_set,        &sim_hernquist_set,    &sim_uniform_sphere_set,
-    &sim_disc_set,           &sim_body_set,         &sim_rows_set,
-    &sim_image_label_set,    &sim_image_scalebar_set, &sim_run_set,
+    &sim_bodies_set,
+    &sim_bodies_image_set,
+    &sim_galaxy_set,
+    &sim_plummer_set,
+    &sim_hernquist_set,
+    &sim_uniform_sphere_set,
+    &sim_disc_set,
+    &sim_body_set,
+    &sim_rows_set,
+    &sim_encounter_set,
+    &sim_radii_set,
+    &sim_image_label_set,
+    &sim_image_scalebar_set,
+    &sim_run_set,
     &sim_run_checkpoint_set,
-    &sim_diffusion_set,      &sim_diffusion_wall_set, &sim_diffusion_source_set,
-    &sim_field_set,          &sim_field_paint_set,  &sim_field_image_set,
-    &sim_field_contours_set, &sim_field_colorbar_set, &sim_noise_set,
-    &sim_image_beside_set,   &sim_shape_disc_set,   &sim_shape_box_set,
-    &sim_shape_half_plane_set, &sim_shape_gaussian_set, &sim_shape_image_set,
+    &sim_diffusion_set,
+    &sim_diffusion_wall_set,
+    &sim_diffusion_source_set,
+    &sim_field_set,
+    &sim_field_paint_set,
+    &sim_field_image_set,
+    &sim_field_contours_set,
+    &sim_field_colorbar_set,
+    &sim_noise_set,
+    &sim_image_beside_set,
+    &sim_shape_disc_set,
+    &sim_shape_box_set,
+    &sim_shape_half_plane_set,
+    &sim_shape_gaussian_set,
+    &sim_shape_image_set,
     NULL,
 };
 
@@ -390,8 +425,10 @@ static int module_index(lua_State *L)
 
 int sim_lua_open(lua_State *L)
 {
-    static const luaL_Reg words[] = {
-        {"stats", sim_stats}, {"device", sim_device}, {"finish", sim_finish}, {NULL, NULL}};
+    static const luaL_Reg words[] = {{"stats", sim_stats},
+                                     {"device", sim_device},
+                                     {"finish", sim_finish},
+                                     {NULL, NULL}};
     luaL_newlib(L, words);
     sim_lua_open_bodies(L);
     sim_lua_open_model(L);

@@ -25,20 +25,21 @@ struct sim_host {
     int64_t from, to, every;   /* --from, --to, --every, or -1: the frames to make */
     bool quiet, help;          /* --quiet; --help given with a script */
     bool fresh, resume_anyway; /* what to do with an earlier run in the folder */
-    bool check, declare;       /* --check; --declare: print the script's options as JSON */
-    double max_time;           /* --max-time in seconds, or 0 */
-    const char *chunk;         /* the text of -e, or NULL */
+    bool check, declare; /* --check; --declare: print the script's options as JSON */
+    double max_time;     /* --max-time in seconds, or 0 */
+    const char *chunk;   /* the text of -e, or NULL */
     const char *device_spec;
-    char library[1024];        /* folder of the modules shipped with simlua ("…/lib") */
-    char scripts[1024];        /* folder of the scenes shipped with simlua ("…/scripts") */
-    int argument_count;        /* the script's own options and arguments */
+    char library[1024]; /* folder of the modules shipped with simlua ("…/lib") */
+    char scripts[1024]; /* folder of the scenes shipped with simlua ("…/scripts") */
+    int argument_count; /* the script's own options and arguments */
     char **arguments;
-    int raw_from;              /* index of the first argument after "--" */
-    bool options_read;         /* sim.options was called, or the arguments were looked at */
-    bool help_shown;           /* --help was answered: the script ends */
+    int raw_from;      /* index of the first argument after "--" */
+    bool options_read; /* sim.options was called, or the arguments were looked at */
+    bool help_shown;   /* --help was answered: the script ends */
     uint64_t random_seed, random_count; /* of math.random (lua_random.c) */
-    uint64_t allocated;        /* device bytes asked for since the last full collection */
-    void (*say)(const char *text); /* a message for people; main.c decides where it goes */
+    uint64_t allocated; /* device bytes asked for since the last full collection */
+    void (*say)(
+        const char *text); /* a message for people; main.c decides where it goes */
 };
 
 struct sim_host *sim_lua_host(lua_State *L);
@@ -55,14 +56,15 @@ int sim_lua_fail(lua_State *L, enum sim_status status, const char *text);
 int sim_lua_end_help(lua_State *L, const char *text);
 
 /* The message handler of every protected call: makes any error value a table of the error
- * class with `message`, `status`, and for errors that are not simlua's own `traceback`. */
+ * class with `message`, `status`, and for errors that are not simlua's own `traceback`.
+ */
 int sim_lua_explain(lua_State *L);
 
 /* The status inside an error value, SIM_OK if it is none of ours. */
 enum sim_status sim_lua_status(lua_State *L, int index);
 
-/* A zeroed userdata of `size` bytes with metatable `name` set (the box first, the resource
- * second); user value slots as asked. */
+/* A zeroed userdata of `size` bytes with metatable `name` set (the box first, the
+ * resource second); user value slots as asked. */
 void *sim_lua_box(lua_State *L, size_t size, const char *name, int user_values);
 
 /* Note the box on top of the stack for checkpoints, if its class has state
@@ -100,13 +102,13 @@ void sim_lua_open_errors(lua_State *L);
 int sim_lua_open(lua_State *L);
 
 /* One per file: add words to the module table on top of the stack. */
-void sim_lua_open_bodies(lua_State *L); /* sim.bodies */
-void sim_lua_open_model(lua_State *L);  /* sim.galaxy, plummer, hernquist, ..., rows */
-void sim_lua_open_image(lua_State *L);  /* sim.image objects */
-void sim_lua_open_shape(lua_State *L);  /* sim.shape */
+void sim_lua_open_bodies(lua_State *L);    /* sim.bodies */
+void sim_lua_open_model(lua_State *L);     /* sim.galaxy, plummer, hernquist, ..., rows */
+void sim_lua_open_image(lua_State *L);     /* sim.image objects */
+void sim_lua_open_shape(lua_State *L);     /* sim.shape */
 void sim_lua_open_diffusion(lua_State *L); /* sim.diffusion */
-void sim_lua_open_field(lua_State *L);  /* sim.field, sim.image.beside; and */
-void sim_lua_open_paint(lua_State *L);  /* sim.noise */
+void sim_lua_open_field(lua_State *L);     /* sim.field, sim.image.beside; and */
+void sim_lua_open_paint(lua_State *L);     /* sim.noise */
 
 /* luaopen of "sim.host" (lua_host.c): what lib/sim/ needs of C and scripts do not see. */
 int sim_lua_open_host(lua_State *L);
@@ -119,6 +121,9 @@ int sim_lua_open_process(lua_State *L);
 /* math.random and math.randomseed, made repeatable (lua_random.c); and their state. */
 void sim_lua_set_random(lua_State *L);
 int sim_lua_random_state(lua_State *L);
+
+/* Lines and texts on a picture (lua_plot.c), for lib/sim/plot.lua. */
+int sim_lua_plot(lua_State *L);
 
 /* The picture writer, opened at its first use. */
 struct sim_frames *sim_lua_frames(lua_State *L);
@@ -134,8 +139,8 @@ struct sim_shape *sim_lua_check_shape(lua_State *L, int index, const char *metho
 struct sim_field *sim_lua_check_field(lua_State *L, int index, const char *method);
 
 /* Push a view of a field that lives in the object at `parent` (a box: its first member is
- * `bool open`). The view keeps the object from being collected; once the object is closed,
- * its views say so. *views counts the views alive (it may be NULL). */
+ * `bool open`). The view keeps the object from being collected; once the object is
+ * closed, its views say so. *views counts the views alive (it may be NULL). */
 void sim_lua_push_field(lua_State *L, int parent, struct sim_field *field, int *views);
 
 /* Paint a field by the table at `index`, declared by sim_field_paint_set; `method` names
@@ -143,12 +148,13 @@ void sim_lua_push_field(lua_State *L, int parent, struct sim_field *field, int *
 void sim_lua_paint(lua_State *L, struct sim_field *field, int index, const char *method);
 
 /* Declared sets of each file, for sim_lua_sets. */
-extern const struct lua_param_set sim_bodies_set, sim_bodies_image_set, sim_galaxy_set,
-    sim_plummer_set, sim_hernquist_set, sim_uniform_sphere_set, sim_disc_set, sim_body_set,
-    sim_rows_set, sim_image_label_set, sim_image_scalebar_set, sim_run_set, sim_run_checkpoint_set,
-    sim_diffusion_set, sim_diffusion_wall_set, sim_diffusion_source_set,
-    sim_field_set, sim_field_paint_set, sim_field_image_set, sim_field_contours_set,
-    sim_field_colorbar_set, sim_noise_set, sim_image_beside_set, sim_shape_disc_set,
-    sim_shape_box_set, sim_shape_half_plane_set, sim_shape_gaussian_set, sim_shape_image_set;
+extern const struct lua_param_set sim_radii_set, sim_bodies_set, sim_bodies_image_set,
+    sim_galaxy_set, sim_plummer_set, sim_hernquist_set, sim_uniform_sphere_set,
+    sim_disc_set, sim_body_set, sim_rows_set, sim_image_label_set, sim_image_scalebar_set,
+    sim_run_set, sim_run_checkpoint_set, sim_diffusion_set, sim_diffusion_wall_set,
+    sim_diffusion_source_set, sim_field_set, sim_field_paint_set, sim_field_image_set,
+    sim_field_contours_set, sim_field_colorbar_set, sim_noise_set, sim_image_beside_set,
+    sim_shape_disc_set, sim_shape_box_set, sim_shape_half_plane_set,
+    sim_shape_gaussian_set, sim_shape_image_set;
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -37,19 +38,21 @@ static const char usage[] =
     "  --             what follows goes to the script as it is\n"
     "\n"
     "Scripts are looked for as given, then among the scenes shipped with simlua:\n"
-    "`simlua scenes/galaxy.lua` runs from any folder. Exit codes: 0 done, 1 script error,\n"
+    "`simlua scenes/galaxy.lua` runs from any folder. Exit codes: 0 done, 1 script "
+    "error,\n"
     "2 usage, 3 file or disk, 4 device or memory, 5 diverged, 130 interrupted\n"
     "(142: by --max-time); the same command then goes on where the run was cut.\n";
 
 struct command {
     struct sim_host host;
-    bool subcommand;         /* verify, batch, sweep, film: no device is opened */
-    const char *help_word;   /* --help WORD */
+    bool subcommand;       /* verify, batch, sweep, film: no device is opened */
+    const char *help_word; /* --help WORD */
     int64_t threads;
     bool devices, version, sync;
 };
 
-/* --- messages and signals --------------------------------------------------------------- */
+/* --- messages and signals
+ * --------------------------------------------------------------- */
 
 static void say(const char *text)
 {
@@ -64,19 +67,32 @@ static int fail_usage(const char *format, const char *what, const char *more)
     return SIM_EXIT_USAGE;
 }
 
+/* Programs such as timeout(1) and job schedulers send the same signal to a process and to
+ * its group: what comes so soon after the first is no second wish. */
+#define SAME_SIGNAL 0.1 /* seconds */
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t); /* async-signal-safe */
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* The flag that the loops look at is lowered while a checkpoint is written, so the second
  * signal is known by a flag of its own. */
 static void on_signal(int number)
 {
     static volatile sig_atomic_t seen;
-    if (seen && number != SIGALRM) { /* the second one: at once */
+    static double first;
+    if (seen) {
         static const char text[] = "\nsimlua: stopped at once\n";
+        if (number == SIGALRM || seconds_now() - first < SAME_SIGNAL)
+            return;
         ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
         (void)ignored;
         _exit(128 + number);
     }
-    if (seen)
-        return;
+    first = seconds_now();
     seen = 1;
     sim_interrupt_set(number);
     sim_script_interrupt();
@@ -86,7 +102,7 @@ static void catch_signals(void)
 {
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
+    sigfillset(&action.sa_mask); /* one handler at a time */
     for (int i = 0; i < 3; i++) {
         struct sigaction before;
         sigaction(numbers[i], NULL, &before);
@@ -106,7 +122,8 @@ static void set_alarm(double seconds)
         setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* --- the command line ------------------------------------------------------------------- */
+/* --- the command line
+ * ------------------------------------------------------------------- */
 
 static bool parse_count(const char *text, int64_t min, int64_t max, int64_t *out)
 {
@@ -170,9 +187,12 @@ static bool set_valued(struct command *c, const char *name, const char *value)
         const char *name;
         int64_t min, max, *out;
     } counts[] = {
-        {"--frames", 1, most, &c->host.frame_count}, {"--seed", 0, INT64_MAX, &c->host.seed},
-        {"--threads", 1, 4096, &c->threads},         {"--from", 0, most, &c->host.from},
-        {"--to", 0, most, &c->host.to},              {"--every", 1, most, &c->host.every},
+        {"--frames", 1, most, &c->host.frame_count},
+        {"--seed", 0, INT64_MAX, &c->host.seed},
+        {"--threads", 1, 4096, &c->threads},
+        {"--from", 0, most, &c->host.from},
+        {"--to", 0, most, &c->host.to},
+        {"--every", 1, most, &c->host.every},
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (!strcmp(name, counts[i].name))
@@ -193,16 +213,17 @@ static int take_valued(struct command *c, const struct valued *option, const cha
 }
 
 /* 1: consumed `arg` (and the next one if *used_next); 0: not ours; < 0: -(exit code). */
-static int own_option(struct command *c, const char *arg, const char *next, bool *used_next)
+static int own_option(struct command *c, const char *arg, const char *next,
+                      bool *used_next)
 {
     const struct {
         const char *name;
         bool *flag;
     } flags[] = {
-        {"--devices", &c->devices}, {"--version", &c->version}, {"--sync", &c->sync},
-        {"--quiet", &c->host.quiet}, {"--fresh", &c->host.fresh},
-        {"--resume-anyway", &c->host.resume_anyway}, {"--check", &c->host.check},
-        {"--declare", &c->host.declare},
+        {"--devices", &c->devices},  {"--version", &c->version},
+        {"--sync", &c->sync},        {"--quiet", &c->host.quiet},
+        {"--fresh", &c->host.fresh}, {"--resume-anyway", &c->host.resume_anyway},
+        {"--check", &c->host.check}, {"--declare", &c->host.declare},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!strcmp(arg, flags[i].name)) {
@@ -228,7 +249,8 @@ static bool is_option(const char *text)
     return text[0] == '-' && text[1] == '-';
 }
 
-/* Does this argument name the script? `guess`: the one before it may want it as a value. */
+/* Does this argument name the script? `guess`: the one before it may want it as a value.
+ */
 static bool is_script(const char *arg, bool guess)
 {
     if (!strcmp(arg, "-") || ends_with(arg, ".lua"))
@@ -284,7 +306,7 @@ static bool take_subcommand(struct command *c, int argc, char **argv)
 /* Sort argv into our options, the script, and the script's own (in order). */
 static int parse(struct command *c, int argc, char **argv)
 {
-    bool guess = false; /* the last argument was an unknown option without '=' */
+    bool guess = false;       /* the last argument was an unknown option without '=' */
     c->host.arguments = argv; /* compacted in place: never longer than what was read */
     for (int i = 1; i < argc; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
@@ -319,7 +341,8 @@ static int parse(struct command *c, int argc, char **argv)
     return SIM_EXIT_DONE;
 }
 
-/* --- finding things --------------------------------------------------------------------- */
+/* --- finding things
+ * --------------------------------------------------------------------- */
 
 static bool is_file(const char *path)
 {
@@ -364,7 +387,8 @@ static const char *find_script(const struct sim_host *host, char *path, size_t s
     return host->script[0] != '/' && is_file(path) ? path : NULL;
 }
 
-/* --- the answers that need no script ------------------------------------------------------ */
+/* --- the answers that need no script
+ * ------------------------------------------------------ */
 
 static void print_line(void *context, const char *text)
 {
@@ -403,8 +427,9 @@ static int help_word(const char *word)
         return SIM_EXIT_DONE;
     }
     const char *nearest = sim_nearest_word(word, words, count);
-    fprintf(stderr, "simlua: no word '%s'%s%s%s; `simlua --help words` lists them\n", word,
-            nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+    fprintf(stderr, "simlua: no word '%s'%s%s%s; `simlua --help words` lists them\n",
+            word, nearest ? " (did you mean '" : "", nearest ? nearest : "",
+            nearest ? "'?)" : "");
     return SIM_EXIT_USAGE;
 }
 
@@ -437,7 +462,8 @@ static void print_device(const struct sim_host *host)
     if (host->quiet || host->help || host->declare)
         return;
     if (device->kind == SIM_CUDA)
-        snprintf(text, sizeof text, "simlua: on cuda:%d, %s\n", device->index, device->name);
+        snprintf(text, sizeof text, "simlua: on cuda:%d, %s\n", device->index,
+                 device->name);
     else
         snprintf(text, sizeof text, "simlua: on the CPU, %s, %d thread%s\n", device->name,
                  device->threads, device->threads == 1 ? "" : "s");
@@ -455,8 +481,8 @@ static int run_script(struct command *c, const char *program)
     if (!host->chunk && strcmp(host->script, "-") != 0) {
         host->script_path = find_script(host, path, sizeof path);
         if (!host->script_path) {
-            fprintf(stderr, "simlua: no script '%s', neither here nor in %s\n", host->script,
-                    host->scripts);
+            fprintf(stderr, "simlua: no script '%s', neither here nor in %s\n",
+                    host->script, host->scripts);
             return SIM_EXIT_FILE;
         }
     }
@@ -482,8 +508,13 @@ static int run_script(struct command *c, const char *program)
 
 int main(int argc, char **argv)
 {
-    struct command c = {.host = {.frame_count = -1, .seed = -1, .from = -1, .to = -1,
-                                 .every = -1, .device_spec = "auto", .say = say}};
+    struct command c = {.host = {.frame_count = -1,
+                                 .seed = -1,
+                                 .from = -1,
+                                 .to = -1,
+                                 .every = -1,
+                                 .device_spec = "auto",
+                                 .say = say}};
     /* A closed descriptor 0, 1 or 2 must not become one of our files. */
     int fd;
     while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2)

@@ -1,12 +1,13 @@
 /* script.c - see script.h.
  *
- * What a script sees differs from the stock interpreter in four ways: reading an undeclared
- * global is an error with a suggestion; LUA_INIT, LUA_PATH and LUA_CPATH are ignored and
- * modules come from lib/ and the script's own folder; only text is loaded, never bytecode;
- * os.exit waits for the pictures under way.
+ * What a script sees differs from the stock interpreter in four ways: reading an
+ * undeclared global is an error with a suggestion; LUA_INIT, LUA_PATH and LUA_CPATH are
+ * ignored and modules come from lib/ and the script's own folder; only text is loaded,
+ * never bytecode; os.exit waits for the pictures under way.
  *
  * Interrupts: the signal handler sets a hook on the coroutine that runs and on the main
- * one. The hook raises at once and stays set, so that a pcall in a loop cannot swallow it. */
+ * one. The hook raises at once and stays set, so that a pcall in a loop cannot swallow
+ * it. */
 #include "script.h"
 
 #include <errno.h>
@@ -21,7 +22,8 @@
 static lua_State *volatile main_state;
 static lua_State *volatile running_state; /* the coroutine that runs now */
 
-/* --- interrupts ------------------------------------------------------------------------ */
+/* --- interrupts ------------------------------------------------------------------------
+ */
 
 static void interrupt_hook(lua_State *L, lua_Debug *frame)
 {
@@ -95,7 +97,8 @@ static void track_coroutines(lua_State *L)
     lua_call(L, 0, 0);
 }
 
-/* --- what a script sees ---------------------------------------------------------------- */
+/* --- what a script sees ----------------------------------------------------------------
+ */
 
 /* The nearest name to `word` among the globals and the caller's locals. */
 static const char *nearest_name(lua_State *L, const char *word)
@@ -275,7 +278,8 @@ static void set_arguments(lua_State *L, const struct sim_host *host, const char 
     lua_setglobal(L, "arg");
 }
 
-/* --- the run ---------------------------------------------------------------------------- */
+/* --- the run
+ * ---------------------------------------------------------------------------- */
 
 struct run {
     struct sim_host *host;
@@ -289,10 +293,10 @@ static void load_script(lua_State *L, const struct run *run)
     int status;
     if (host->chunk) { /* one of ours, as `simlua sweep` runs, has no line to be blamed */
         lua_pushfstring(L, host->device ? "=-e" : "@%s/command", host->library);
-        status = luaL_loadbufferx(L, host->chunk, strlen(host->chunk), lua_tostring(L, -1), "t");
+        status = luaL_loadbufferx(L, host->chunk, strlen(host->chunk),
+                                  lua_tostring(L, -1), "t");
         lua_remove(L, -2);
-    }
-    else if (!strcmp(host->script, "-"))
+    } else if (!strcmp(host->script, "-"))
         status = luaL_loadfilex(L, NULL, "t");
     else if (stat(host->script_path, &info) == 0 && S_ISDIR(info.st_mode)) {
         sim_fail(SIM_FILE, "'%s' is a folder, not a script", host->script);
@@ -363,7 +367,8 @@ static void warn_of_unread(struct sim_host *host)
     char text[300];
     for (int i = 0; i < host->raw_from && !host->options_read; i++) {
         if (!strncmp(host->arguments[i], "--", 2)) {
-            snprintf(text, sizeof text, "simlua: the script did not look at the option %s\n",
+            snprintf(text, sizeof text,
+                     "simlua: the script did not look at the option %s\n",
                      host->arguments[i]);
             host->say(text);
             return;

@@ -10,8 +10,8 @@
  * what arg[-1] says. */
 int sim_script_run(struct sim_host *host, const char *program);
 
-/* For the signal handler: make the running Lua code stop soon. Async-signal-safe as far as
- * lua_sethook is (lua.c relies on the same). */
+/* For the signal handler: make the running Lua code stop soon. Async-signal-safe as far
+ * as lua_sethook is (lua.c relies on the same). */
 void sim_script_interrupt(void);
 
 /* Between shield and unshield an interrupt is noted but raises nothing in Lua: for what

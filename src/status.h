@@ -14,10 +14,10 @@ enum sim_status {
     SIM_FILE,          /* a file or the disk */
     SIM_HOST_MEMORY,   /* host allocation failed */
     SIM_DEVICE_MEMORY, /* device allocation failed; the device stays usable */
-    SIM_DEVICE,        /* the device failed or is not there; if it was lost, it stays so */
-    SIM_DIVERGED,      /* NaN, infinity, a step limit */
-    SIM_INTERRUPTED,   /* the user pressed Ctrl-C or sent SIGTERM */
-    SIM_USAGE,         /* the command line */
+    SIM_DEVICE,      /* the device failed or is not there; if it was lost, it stays so */
+    SIM_DIVERGED,    /* NaN, infinity, a step limit */
+    SIM_INTERRUPTED, /* the user pressed Ctrl-C or sent SIGTERM */
+    SIM_USAGE,       /* the command line */
 };
 
 enum sim_exit_code {
@@ -41,11 +41,11 @@ const char *sim_error_text(void);
 /* The process's exit code for a failure of this kind. */
 int sim_status_exit_code(enum sim_status status);
 
-#define SIM_TRY(call)                                                                    \
-    do {                                                                                 \
-        enum sim_status try_status_ = (call);                                            \
-        if (try_status_ != SIM_OK)                                                       \
-            return try_status_;                                                          \
+#define SIM_TRY(call)                         \
+    do {                                      \
+        enum sim_status try_status_ = (call); \
+        if (try_status_ != SIM_OK)            \
+            return try_status_;               \
     } while (0)
 
 /* Interrupts. The handler of SIGINT, SIGTERM and SIGHUP stores the signal's number here;

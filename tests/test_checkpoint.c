@@ -1,4 +1,5 @@
-/* test_checkpoint.c - a state to a file and back, and files cut and changed at every byte. */
+/* test_checkpoint.c - a state to a file and back, and files cut and changed at every
+ * byte. */
 #include "check.h"
 
 #include <unistd.h>
@@ -157,7 +158,8 @@ static void add_bodies(struct sim_bodies *b)
     for (int64_t i = 0; i < model.n; i++) {
         double t = (double)i;
         model.bodies[i] = (struct sim_body){.position = {sin(t), cos(2 * t), sin(3 * t)},
-                                            .velocity = {cos(t), sin(t), 0}, .mass = 1 + t};
+                                            .velocity = {cos(t), sin(t), 0},
+                                            .mass = 1 + t};
     }
     model.group_count = 1;
     snprintf(model.groups[0], SIM_GROUP_NAME, "stars");
@@ -168,8 +170,8 @@ static void add_bodies(struct sim_bodies *b)
 /* Twice 5 steps are 10 steps, to the last bit, with a checkpoint between. */
 static void test_bodies(struct sim_device *device, bool is_double)
 {
-    struct sim_bodies_desc desc = {.G = 1, .softening = 0.1, .dt = 0.01,
-                                   .is_double = is_double};
+    struct sim_bodies_desc desc = {
+        .G = 1, .softening = 0.1, .dt = 0.01, .is_double = is_double};
     struct sim_bodies whole, first, second;
     struct sim_state state = {0}, left = {0}, right = {0};
     struct sim_checkpoint c;

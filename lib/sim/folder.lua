@@ -35,8 +35,15 @@ end
 
 -- --- one process, or several that share -----------------------------------------------------
 
+-- A process that was just killed may take a moment to let go of its lock.
+local PATIENCE = 3 -- seconds
+
 function folder.lock(out, shared)
-    local lock = process.lock(out, shared)
+    local began, lock = host.now(), process.lock(out, shared)
+    while not lock and host.now() - began < PATIENCE do
+        process.pause(0.02)
+        lock = process.lock(out, shared)
+    end
     if not lock then
         host.file_error(("another simlua is at work in '%s'%s"):format(out, shared and ""
             or "; several may share a folder with --from, --to or --every"))

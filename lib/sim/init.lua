@@ -5,5 +5,6 @@ sim.options = require("sim.options").declare
 sim.run = require "sim.run"
 sim.state = require("sim.state").table
 sim.table = require("sim.table").new
+sim.plot = require "sim.plot"
 
 return sim

@@ -109,7 +109,7 @@ function series.begin(positions)
     for _, self in ipairs(series.all) do
         if positions and positions[self.name] then
             self.pending, self.offset = {}, positions[self.name]
-            host.put(self.path, self.offset, "")
+            if host.size(self.path) ~= self.offset then host.put(self.path, self.offset, "") end
         end
         flush(self)
     end

@@ -11,7 +11,7 @@
 local sim = require "sim"
 
 local opt = sim.options {
-    bodies       = { 20480, min = 6, max = 2^31 - 1, help = "in both galaxies together" },
+    bodies       = { 16384, min = 6, max = 2^31 - 1, help = "in both galaxies together" },
     frames       = { 300, min = 1 },
     seed         = { 1, min = 0 },
     pericentre   = { 2.2, min = 0.01, help = "nearest distance of the orbit" },

@@ -1,6 +1,6 @@
 /* bench_nbody.c - how fast gravity is, beside what the machine can do at best.
  *
- *     bench_nbody [cpu|cuda|cuda:K] [--double] [--sweep] [--threads T] [N ...]
+ *     bench_nbody [cpu|cuda|cuda:K] [--double|--mixed] [--sweep] [--threads T] [N ...]
  *
  * For each N: kick-drift-kick steps of a cloud, the median of five samples after a
  * warm-up, in directed interactions (N^2 a step) per second; the share of the fused
@@ -16,7 +16,7 @@
 
 struct request {
     const char *device;
-    bool is_double, sweep;
+    bool is_double, mixed, sweep;
     int threads, count;
     int64_t n[N_MAX];
 };
@@ -105,16 +105,14 @@ static void sweep(struct system *s)
         for (int k = 4; k <= 16; k *= 2)
             for (int run = 1; run <= 8; run *= 2)
                 try_tuning(
-                    s,
-                    (struct sim_nbody_tuning){tile, 0, k, run, SIM_PAIRS_SYMMETRIC},
+                    s, (struct sim_nbody_tuning){tile, 0, k, run, SIM_PAIRS_SYMMETRIC},
                     &best);
     for (int tile = 64; tile <= 256; tile *= 2)
         for (int k = 1; k <= 8; k *= 2)
             for (int split = 1; split <= 64; split *= 2)
                 if (s->nbody.n >= (int64_t)tile * split)
                     try_tuning(
-                        s,
-                        (struct sim_nbody_tuning){tile, 0, k, split, SIM_PAIRS_PLAIN},
+                        s, (struct sim_nbody_tuning){tile, 0, k, split, SIM_PAIRS_PLAIN},
                         &best);
     printf("  best at %9.0f: %s tile %d per_thread %d split %d  %.3e interactions/s\n", n,
            pairs_words[best.tuning.pairs], best.tuning.tile, best.tuning.per_thread,
@@ -132,9 +130,15 @@ static void bench(const struct request *r, struct sim_device *device)
            best.fma, r->is_double ? "double" : "single");
     for (int k = 0; k < r->count; k++) {
         struct system s = make_cloud(device, r->is_double, r->n[k]);
+        s.nbody.mixed = r->mixed;
+        find_force(&s);
         print_rate(&s, step_seconds(&s, 1.0), &best);
         if (r->sweep && device->kind == SIM_CUDA)
             sweep(&s);
+        for (int way = SIM_PAIRS_SYMMETRIC;
+             r->sweep && device->kind == SIM_CPU && way <= SIM_PAIRS_PLAIN; way++)
+            try_tuning(&s, (struct sim_nbody_tuning){.pairs = (enum sim_pairs)way},
+                       &(struct best){.seconds = 1e30});
         fflush(stdout);
         free_system(&s);
     }
@@ -145,6 +149,8 @@ static void read_arguments(int argc, char **argv, struct request *r)
     for (int k = 1; k < argc; k++) {
         if (!strcmp(argv[k], "--double"))
             r->is_double = true;
+        else if (!strcmp(argv[k], "--mixed"))
+            r->is_double = r->mixed = true;
         else if (!strcmp(argv[k], "--sweep"))
             r->sweep = true;
         else if (!strcmp(argv[k], "--threads") && k + 1 < argc)

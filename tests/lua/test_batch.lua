@@ -63,11 +63,15 @@ do
         check.that(command.read(home .. "/sweep/" .. path), path .. " is there")
     end
     check.equal(shown, 12, "first, middle and last frame of each job")
-    check.equal(select(2, page:gsub("<article", "")), select(2, page:gsub("</article>", "")), "tags")
+    local _, opened = page:gsub("<article", "")
+    local _, closed = page:gsub("</article>", "")
+    check.that(opened == 4 and closed == 4, "an article a job")
     -- Again: nothing is done anew.
-    local before = command.shell("stat -c '%Y %i %n' " .. home .. "/sweep/bodies*/* | md5sum")
+    local look = "stat -c '%Y %i %n' " .. home .. "/sweep/bodies*/* | md5sum"
+    local _, before = command.shell(look)
     check.equal((run("sweep scene.lua --bodies 20,30 --seed 1:2 --device cpu --out sweep")), 0, "")
-    check.equal(command.shell("stat -c '%Y %i %n' " .. home .. "/sweep/bodies*/* | md5sum"), before, "")
+    local _, after = command.shell(look)
+    check.equal(after, before, "a finished sweep changes nothing")
 end
 
 -- One job fails: the others are done, the code tells; --fail-fast stops there.
@@ -92,7 +96,7 @@ for _, signal in ipairs { "TERM", "KILL" } do
     local code, _, err = command.shell(line)
     check.equal(code, signal == "TERM" and 143 or 137, signal .. ": " .. err)
     if signal == "KILL" then os.execute "sleep 1.5" end -- its jobs run on to their end
-    code, _, err = run(("sweep scene.lua --seed 1:2 --slow 60 --device cpu --out cut%s"):format(signal))
+    code, _, err = run("sweep scene.lua --seed 1:2 --slow 60 --device cpu --out cut" .. signal)
     check.equal(code, 0, signal .. ": " .. err)
     check.equal((run(("verify cut%s/seed=1 cut%s/seed=2"):format(signal, signal))), 0, "verified")
 end
@@ -113,11 +117,13 @@ end
 
 -- The array script, run by a stand-in that cuts the first try of each task short.
 do
-    local code, script = run("sweep scene.lua --seed 1:2 --slow 60 --device cpu --out array --slurm")
+    local code, script = run("sweep scene.lua --seed 1:2 --slow 60 --device cpu --out array "
+        .. "--slurm")
     check.equal(code, 0, "--slurm")
     command.write(home .. "/array.sh", script)
     command.write(home .. "/scontrol", '#!/bin/bash\necho "$@" >> requeued\n')
-    check.that(script:find("--array=0-1\n", 1, true) and script:find("--signal=B:TERM@", 1, true), script)
+    check.that(script:find("--array=0-1\n", 1, true)
+        and script:find("--signal=B:TERM@", 1, true), script)
     local line = "cd %s && chmod +x scontrol && export PATH=$PWD:$PATH SLURM_ARRAY_JOB_ID=9 "
         .. "SLURM_ARRAY_TASK_ID=%d && timeout --preserve-status -s TERM %s bash array.sh"
     for task = 0, 1 do
@@ -133,7 +139,8 @@ end
 do
     local code, out, err = run("--check --out checked scene.lua", "--device cpu --quiet")
     check.equal(code, 0, err)
-    for _, phrase in ipairs { "frames      8", "picture     48 x 27", "disk        about", "time        about" } do
+    for _, phrase in ipairs { "frames      8", "picture     48 x 27", "disk        about",
+        "time        about" } do
         check.that(out:find(phrase, 1, true), phrase .. ": " .. out)
     end
     check.equal(command.read(home .. "/checked/run.json"), nil, "--check writes nothing")
@@ -153,12 +160,14 @@ do
     check.equal((run "film nowhere"), 3, "no frames")
     check.equal((run "verify single"), 0, "the frames are as they were")
     -- A stand-in shows what ffmpeg is told.
-    command.write(home .. "/ffmpeg", '#!/bin/bash\necho "$@" > told; for last; do :; done; echo film > "$last"\n')
-    code, _, err = command.shell(("cd %s && chmod +x ffmpeg && PATH=$PWD:$PATH %s film single --fps 29.97")
-        :format(quote(home), quote(command.program)))
+    command.write(home .. "/ffmpeg", '#!/bin/bash\necho "$@" > told; for last; do :; done\n'
+        .. 'echo film > "$last"\n')
+    code, _, err = command.shell(("cd %s && chmod +x ffmpeg && PATH=$PWD:$PATH %s film single "
+        .. "--fps 29.97"):format(quote(home), quote(command.program)))
     check.equal(code, 0, err)
     local told = command.read(home .. "/told")
-    for _, phrase in ipairs { "-framerate 2997/100", "yuv420p", "-start_number 0", "frame_%06d.png" } do
+    for _, phrase in ipairs { "-framerate 2997/100", "yuv420p", "-start_number 0",
+        "frame_%06d.png" } do
         check.that(told:find(phrase, 1, true), told)
     end
     check.equal(command.read(home .. "/single/film.mp4"), "film\n", "under its final name")

@@ -1,0 +1,220 @@
+/* nbody_cpu_pairs.c - symmetric all-pairs gravity on the CPU: each pair is computed once
+ * and serves both of its bodies, which halves the work of the divider, the limit there.
+ *
+ * Equation: nbody_math.h; softened systems only. Bodies are cut into blocks of 256, and
+ * block I meets block (I + d) mod B in rounds d = 0 .. B/2: round 0 is a block with
+ * itself and one-sided; for an even B only the blocks I < B/2 work in the last round. A
+ * thread takes a block I through the rounds of a pass: its own sums stay with it, a
+ * partner's go to row d, which has one writer a block; then the rows are added in
+ * ascending order. A source meets the block's bodies in vectors of 32 bytes, whose pulls
+ * on it are added by a halving tree. So the bits depend neither on threads nor on the
+ * processor's vectors.
+ *
+ * Bodies past the end are copies of the last one without mass.
+ *
+ * Not here: systems without softening (nbody_cpu_force.c). */
+#include "nbody_cpu.h"
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+#define BLOCK      256
+#define LANES      (32 / (int)sizeof(real))
+#define ROWS_BYTES ((int64_t)64 << 20) /* of a pass */
+
+struct columns {
+    real x[BLOCK], y[BLOCK], z[BLOCK];
+} __attribute__((aligned(64)));
+
+struct block {
+    struct columns at;
+    real m[BLOCK];
+} __attribute__((aligned(64)));
+
+struct pass {
+    const struct nbody_force *f;
+    int64_t blocks, first, last; /* rounds first <= d < last */
+    struct columns *own;         /* [blocks]: sums of the pass */
+    struct columns *met;         /* [last - first][blocks] */
+};
+
+ALWAYS void load_block(const struct nbody_force *f, int64_t index, struct block *b)
+{
+    for (int k = 0; k < BLOCK; k++) {
+        const int64_t i = index * BLOCK + k;
+        const struct sim_real4 *p = &f->position[i < f->n ? i : f->n - 1];
+        b->at.x[k] = p->x;
+        b->at.y[k] = p->y;
+        b->at.z[k] = p->z;
+        b->m[k] = i < f->n ? p->w : 0;
+    }
+}
+
+ALWAYS real fold(real *v)
+{
+    for (int half = LANES / 2; half >= 1; half /= 2)
+        for (int l = 0; l < half; l++)
+            v[l] += v[l + half];
+    return v[0];
+}
+
+/* Body k of `they` meets all of `we`. */
+ALWAYS void meet_one(const struct block *we, struct columns *sum,
+                     const struct block *they, int k, real eps2, struct columns *pull)
+{
+    const real x = they->at.x[k], y = they->at.y[k], z = they->at.z[k], m = they->m[k];
+    real px[LANES] = {0}, py[LANES] = {0}, pz[LANES] = {0};
+    for (int g = 0; g < BLOCK; g += LANES) {
+#pragma omp simd
+        for (int l = 0; l < LANES; l++) {
+            const int i = g + l;
+            const real dx = x - we->at.x[i], dy = y - we->at.y[i], dz = z - we->at.z[i];
+            const real inverse = 1 / sim_sqrt(nbody_r2(dx, dy, dz, eps2));
+            const real w = nbody_weight(m, inverse),
+                       back = nbody_weight(we->m[i], inverse);
+            sum->x[i] = sim_fma(w, dx, sum->x[i]);
+            sum->y[i] = sim_fma(w, dy, sum->y[i]);
+            sum->z[i] = sim_fma(w, dz, sum->z[i]);
+            px[l] = sim_fma(back, -dx, px[l]);
+            py[l] = sim_fma(back, -dy, py[l]);
+            pz[l] = sim_fma(back, -dz, pz[l]);
+        }
+    }
+    pull->x[k] = fold(px);
+    pull->y[k] = fold(py);
+    pull->z[k] = fold(pz);
+}
+
+/* Block `index` through the rounds of a pass. */
+ALWAYS void take_block(const struct pass *p, int64_t index)
+{
+    struct block we, they;
+    struct columns total = {{0}, {0}, {0}}, unused;
+    load_block(p->f, index, &we);
+    for (int64_t d = p->first; d < p->last; d++) {
+        if (2 * d == p->blocks && index >= d)
+            break;
+        const int64_t partner = (index + d) % p->blocks;
+        struct columns sum = {{0}, {0}, {0}};
+        struct columns *pull =
+            d ? &p->met[(d - p->first) * p->blocks + partner] : &unused;
+        load_block(p->f, partner, &they);
+        for (int k = 0; k < BLOCK; k++)
+            meet_one(&we, &sum, &they, k, p->f->eps2, pull);
+        for (int k = 0; k < BLOCK; k++) {
+            total.x[k] += sum.x[k];
+            total.y[k] += sum.y[k];
+            total.z[k] += sum.z[k];
+        }
+    }
+    p->own[index] = total;
+}
+
+#define VARIANT(isa, attributes)                                                 \
+    attributes static void take_block_##isa(const struct pass *p, int64_t index) \
+    {                                                                            \
+        take_block(p, index);                                                    \
+    }
+
+static bool always(void)
+{
+    return true;
+}
+
+VARIANT(plain, )
+
+#ifdef __x86_64__
+VARIANT(avx2, __attribute__((target("avx2,fma"))))
+VARIANT(avx512,
+        __attribute__((target("avx512f,avx512vl,avx512dq,fma,prefer-vector-width=512"))))
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+/* Best first. */
+static const struct variant {
+    const char *name;
+    bool (*supported)(void);
+    void (*take)(const struct pass *, int64_t index);
+} variants[] = {
+#ifdef __x86_64__
+    {"AVX-512", has_avx512, take_block_avx512},
+    {"AVX2", has_avx2, take_block_avx2},
+#endif
+    {"plain", always, take_block_plain},
+};
+
+const char *nbody_cpu_pairs_name(int variant)
+{
+    const int count = (int)(sizeof variants / sizeof *variants);
+    return variant < count ? variants[variant].name : NULL;
+}
+
+/* Body k of block `index`: the pass's rows join the acceleration; the last pass scales.
+ */
+static void add_rows(const struct pass *p, int64_t index, bool begin, bool end)
+{
+    const struct nbody_force *f = p->f;
+    for (int k = 0; k < BLOCK && index * BLOCK + k < f->n; k++) {
+        struct sim_real4 *a = &f->acceleration[index * BLOCK + k];
+        real x = p->own[index].x[k], y = p->own[index].y[k], z = p->own[index].z[k];
+        for (int64_t d = p->first > 1 ? p->first : 1; d < p->last; d++) {
+            if (2 * d == p->blocks && index < d)
+                continue; /* nobody wrote there */
+            const struct columns *row = &p->met[(d - p->first) * p->blocks + index];
+            x += row->x[k];
+            y += row->y[k];
+            z += row->z[k];
+        }
+        if (!begin)
+            x += a->x, y += a->y, z += a->z;
+        real scale =
+            end ? f->charge ? -f->G * f->position[index * BLOCK + k].w : f->G : 1;
+        *a = (struct sim_real4){scale * x, scale * y, scale * z, 0};
+    }
+}
+
+static int64_t rows_a_pass(int64_t blocks)
+{
+    const int64_t rounds = blocks / 2 + 1;
+    int64_t rows = ROWS_BYTES / ((int64_t)sizeof(struct columns) * blocks);
+    rows = rows < 1 ? 1 : rows;
+    return rows < rounds ? rows : rounds;
+}
+
+size_t nbody_cpu_pairs_bytes(int64_t n)
+{
+    const int64_t blocks = (n + BLOCK - 1) / BLOCK;
+    return (size_t)((rows_a_pass(blocks) + 1) * blocks) * sizeof(struct columns) + 64;
+}
+
+enum sim_status nbody_cpu_pairs(const struct nbody_force *f, int variant, int threads,
+                                void *space)
+{
+    while (!variants[variant].supported())
+        variant++;
+    struct pass p = {.f = f, .blocks = (f->n + BLOCK - 1) / BLOCK};
+    const int64_t rounds = p.blocks / 2 + 1, rows = rows_a_pass(p.blocks);
+    p.own = (struct columns *)(((uintptr_t)space + 63) & ~(uintptr_t)63);
+    p.met = p.own + p.blocks;
+    for (p.first = 0; p.first < rounds; p.first += rows) {
+        p.last = p.first + rows < rounds ? p.first + rows : rounds;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (p.blocks > 1)
+        for (int64_t b = 0; b < p.blocks; b++)
+            if (!sim_interrupt_signal())
+                variants[variant].take(&p, b);
+        SIM_TRY(sim_check_interrupt());
+#pragma omp parallel for num_threads(threads) if (p.blocks > 8)
+        for (int64_t b = 0; b < p.blocks; b++)
+            add_rows(&p, b, p.first == 0, p.last == rounds);
+    }
+    return SIM_OK;
+}

@@ -1,0 +1,96 @@
+-- Gravity as scripts see it: integrators, precision, steps back, times between steps, and
+-- what is refused.
+local sim = require "sim"
+local check = require "check"
+local command = require "command"
+
+local function pair(options)
+    local stars = sim.bodies(options)
+    stars:add(sim.rows { rows = {
+        { 0, 0, 0, 0, 0, 0, 1 },
+        { 1, 0, 0, 0, 1, 0, 1e-12 },
+    } })
+    return stars
+end
+
+local function place(stars) return stars:rows()[2] end
+
+-- A circular orbit: the fourth-order schemes return closer than the leapfrogs.
+local period = 2 * math.pi
+local function miss(options)
+    options.dt = period / 200
+    options.precision = options.precision or "double"
+    local stars = pair(options)
+    stars:step(200)
+    local x = place(stars)
+    return math.sqrt((x[1] - 1) ^ 2 + x[2] ^ 2)
+end
+check.near(miss {} / 2.066e-3, 1, 0.05, "leapfrog")
+check.near(miss { integrator = "dkd" } / 2.066e-3, 1, 0.05, "dkd")
+check.near(miss { integrator = "yoshida4" } / 5.67e-6, 1, 0.05, "yoshida4")
+local on_cpu = sim.device().kind == "cpu" -- hermite4 is there only
+if on_cpu then
+    check.near(miss { integrator = "hermite4" } / 1.55e-7, 1, 0.05, "hermite4")
+else
+    check.fails("runs on the CPU only", miss, { integrator = "hermite4" })
+end
+check.near(miss { precision = "mixed" } / 2.066e-3, 1, 0.05, "mixed")
+
+-- Between two steps, and back.
+local stars = pair { dt = 0.1, precision = "double", reversible = true }
+local before = place(stars)
+stars:advance(1.234)
+check.equal(stars.time, 1.234, "time shown")
+check.equal(stars.steps, 12, "whole steps")
+check.near(place(stars)[1], math.cos(1.234), 5e-3, "x between steps")
+stars:step(-12)
+check.equal(stars.time, 0, "time after stepping back")
+for k = 1, 7 do check.equal(place(stars)[k], before[k], "component " .. k) end
+
+-- Adaptive steps end where they are told to.
+if on_cpu then
+    local comet = sim.bodies {
+        dt = 0.5, precision = "double", integrator = "hermite4", adaptive = { eta = 1e-5 },
+    }
+    comet:add(sim.rows { rows = {
+        { 0, 0, 0, 0, 0, 0, 1 },
+        { 0.05, 0, 0, 0, math.sqrt(1.95 / 0.05), 0, 0 },
+    } })
+    local start = comet:rows()[2]
+    comet:advance(period)
+    check.equal(comet.time, period, "time of the comet")
+    check.near(comet:rows()[2][1], start[1], 1e-4, "the comet returns")
+    check.that(comet.steps > 100, "more than a hundred steps")
+end
+
+-- What cannot be.
+check.fails("hermite4 needs", pair, { dt = 1, integrator = "hermite4" })
+check.fails("adaptive steps need", pair, { dt = 1, adaptive = {}, precision = "double" })
+check.fails("reversible needs", pair, { dt = 1, reversible = true })
+check.fails({ "integrator", "leapfrog" }, pair, { dt = 1, integrator = "leapfrok" })
+check.fails({ "pairs", "symmetric" }, pair, { dt = 1, pairs = "symetric" })
+local forced = pair { dt = 1, pairs = "symmetric" }
+check.fails("pairs", function() forced:step() end)
+
+-- Bodies at one place without softening.
+local together = sim.bodies { dt = 0.1 }
+together:add(sim.rows { rows = { { 1, 0, 0, 0, 0, 0, 1 }, { 1, 0, 0, 0, 0, 0, 1 } } })
+together:step()
+check.fails({ "body 1 met another", "softening" }, function() return together:energy() end)
+
+-- A warning of lost energy, once for each change.
+local _, _, said = command.script([[
+    local sim = require "sim"
+    local bad = sim.bodies { dt = 1.5, precision = "double" }
+    bad:add(sim.rows { rows = { { 0, 0, 0, 0, 0, 0, 1 }, { 1, 0, 0, 0, 1, 0, 0.1 } } })
+    bad:energy()
+    bad:energy()
+    bad:step(20)
+    bad:energy()
+    bad:energy()
+]])
+local _, warnings = said:gsub("energy of the bodies has changed", "")
+check.equal(warnings, 1, "warnings")
+command.clean()
+
+return check.report()
