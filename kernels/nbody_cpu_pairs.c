@@ -88,7 +88,7 @@ ALWAYS void meet_one(const struct block *we, struct columns *sum,
 ALWAYS void take_block(const struct pass *p, int64_t index)
 {
     struct block we, they;
-    struct columns total = {{0}, {0}, {0}}, unused;
+    struct columns total = {{0}, {0}, {0}}, unused = {{0}, {0}, {0}};
     load_block(p->f, index, &we);
     for (int64_t d = p->first; d < p->last; d++) {
         if (2 * d == p->blocks && index >= d)

@@ -275,17 +275,18 @@ static void read_colors(lua_State *L, const struct sim_bodies *b, struct sim_vie
                       "bodies:image: colors must be a table, { A = \"#ffd0a0\" }, got %s",
                       luaL_typename(L, -1));
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING || set.count == SIM_PALETTE_MAX)
+        const int k = set.count++;
+        if (lua_type(L, -2) != LUA_TSTRING || k >= SIM_PALETTE_MAX)
             sim_lua_error(L,
                           "bodies:image: colors must be named by at most %d groups, "
                           "{ A = \"#ffd0a0\" }",
                           SIM_PALETTE_MAX);
-        words[set.count] = (struct lua_param){
-            .name = lua_tostring(L, -2),
-            .kind = LUA_PARAM_COLOR,
-            .offset = (size_t)set.count * sizeof *colors,
-        };
-        set.count++;
+        else
+            words[k] = (struct lua_param){
+                .name = lua_tostring(L, -2),
+                .kind = LUA_PARAM_COLOR,
+                .offset = (size_t)k * sizeof *colors,
+            };
     }
     sim_lua_read(L, lua_gettop(L), &set, colors);
     paint_palette(L, b, view, words, set.count, colors);

@@ -90,13 +90,13 @@ end
 
 -- A sweep that is stopped writes checkpoints, and goes on; one that was killed does, too.
 for _, signal in ipairs { "TERM", "KILL" } do
-    local line = ("cd %s && timeout %s -s %s 0.7 %s sweep scene.lua --seed 1:2 --slow 60 "
+    local line = ("cd %s && timeout %s -s %s 0.7 %s sweep scene.lua --seed 1:2 --slow 200 "
         .. "--device cpu --out cut%s --jobs 2"):format(quote(home), signal == "TERM"
         and "--preserve-status" or "", signal, quote(command.program), signal)
     local code, _, err = command.shell(line)
     check.equal(code, signal == "TERM" and 143 or 137, signal .. ": " .. err)
-    if signal == "KILL" then os.execute "sleep 1.5" end -- its jobs run on to their end
-    code, _, err = run("sweep scene.lua --seed 1:2 --slow 60 --device cpu --out cut" .. signal)
+    if signal == "KILL" then os.execute "sleep 2.5" end -- its jobs run on to their end
+    code, _, err = run("sweep scene.lua --seed 1:2 --slow 200 --device cpu --out cut" .. signal)
     check.equal(code, 0, signal .. ": " .. err)
     check.equal((run(("verify cut%s/seed=1 cut%s/seed=2"):format(signal, signal))), 0, "verified")
 end
@@ -117,7 +117,7 @@ end
 
 -- The array script, run by a stand-in that cuts the first try of each task short.
 do
-    local code, script = run("sweep scene.lua --seed 1:2 --slow 60 --device cpu --out array "
+    local code, script = run("sweep scene.lua --seed 1:2 --slow 200 --device cpu --out array "
         .. "--slurm")
     check.equal(code, 0, "--slurm")
     command.write(home .. "/array.sh", script)

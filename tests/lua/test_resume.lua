@@ -53,7 +53,7 @@ do
         rounds = rounds + 1
         local wait = 0.02 + 0.5 * math.random()
         local code = command.shell(("cd %s && timeout -s KILL %.3f %s --device cpu --quiet "
-            .. "--slow 10 --out killed scene.lua"):format(quote(home), wait,
+            .. "--slow 40 --out killed scene.lua"):format(quote(home), wait,
             quote(command.program)))
         if code == 137 then killed = killed + 1 end
         if code == 0 then
@@ -62,10 +62,10 @@ do
         elseif code ~= 137 then
             check.that(false, ("a killed run's next ended with code %d"):format(code))
         end
-        if rounds == 1 then good("--slow 10 --out slow scene.lua") end
+        if rounds == 1 then good("--slow 40 --out slow scene.lua") end
     end
     check.that(killed >= count / 2, ("only %d kills"):format(killed))
-    good("--slow 10 --out killed scene.lua")
+    good("--slow 40 --out killed scene.lua")
     same(out, home .. "/slow", "after all kills")
     print(("%d kills in %d starts"):format(killed, rounds))
 end
@@ -75,22 +75,22 @@ for signal, want_code in pairs { TERM = 143, INT = 130, HUP = 129 } do
     local out = fresh "stopped"
     for _ = 1, 2 do
         local code, _, err = command.shell(("cd %s && timeout --preserve-status -s %s 0.4 %s "
-            .. "--device cpu --slow 60 --out stopped scene.lua"):format(quote(home), signal,
+            .. "--device cpu --slow 200 --out stopped scene.lua"):format(quote(home), signal,
             quote(command.program)))
         check.equal(code, want_code, signal .. ": " .. err)
         check.that(err:find("the same command", 1, true), signal .. ": " .. err)
     end
-    good("--slow 60 --out stopped scene.lua")
-    good("--slow 60 --out slow60 scene.lua")
+    good("--slow 200 --out stopped scene.lua")
+    good("--slow 200 --out slow60 scene.lua")
     same(out, home .. "/slow60", "after SIG" .. signal)
 end
 
 -- A wall of time, and one that is no time.
 do
     local out = fresh "walled"
-    local code, _, err = run("--max-time 0.4 --slow 60 --out walled scene.lua")
+    local code, _, err = run("--max-time 0.4 --slow 200 --out walled scene.lua")
     check.equal(code, 142, "--max-time: " .. err)
-    good("--max-time 1:00:00 --slow 60 --out walled scene.lua")
+    good("--max-time 1:00:00 --slow 200 --out walled scene.lua")
     same(out, home .. "/slow60", "after --max-time")
     for _, word in ipairs { "0", "x", "1:70", "1:2:3:4", "-1" } do
         check.equal((run("--max-time " .. word .. " scene.lua")), 2, "--max-time " .. word)
