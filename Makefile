@@ -39,7 +39,7 @@ WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
             -Wpointer-arith -Wwrite-strings -Wvla
 # Contraction off: where a fused multiply-add is meant, the source says so. errno and traps
 # of the mathematics library are not used, and stand in the way of SIMD.
-OPT      ?= -O2 -g
+OPT      ?= -O2 -g1
 FLOAT    := -ffp-contract=off -fno-math-errno -fno-trapping-math
 CPPFLAGS += -D_GNU_SOURCE -I$(LUA_INC) -isystem $(STB_INC) -MMD -MP
 CFLAGS   += -std=c11 $(WARN) $(OPT) $(FLOAT) -fopenmp $(SANITIZE)
