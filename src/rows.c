@@ -2,6 +2,7 @@
  *
  * Not here: quoted csv cells, compression. */
 #include "rows.h"
+#include "file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,39 +26,6 @@ enum sim_status sim_rows_store(const double row[SIM_ROW], const char *where,
     memcpy(body->position, row, sizeof body->position);
     memcpy(body->velocity, row + SIM_ROW_VX, sizeof body->velocity);
     body->mass = row[SIM_ROW_MASS];
-    return SIM_OK;
-}
-
-/* The whole file with a zero behind it. */
-static enum sim_status read_all(const char *path, char **text, size_t *size)
-{
-    size_t room = 1 << 16, have = 0;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return sim_fail(SIM_FILE, "cannot open '%s': %s", path, strerror(errno));
-    char *buffer = malloc(room + 1);
-    while (buffer) {
-        have += fread(buffer + have, 1, room - have, file);
-        if (have < room)
-            break;
-        char *larger = room > SIZE_MAX / 4 ? NULL : realloc(buffer, 2 * room + 1);
-        if (!larger)
-            free(buffer);
-        buffer = larger;
-        room *= 2;
-    }
-    bool bad = ferror(file);
-    int cause = errno;
-    fclose(file);
-    if (!buffer)
-        return sim_fail(SIM_HOST_MEMORY, "no memory on the host to read '%s'", path);
-    if (bad) {
-        free(buffer);
-        return sim_fail(SIM_FILE, "cannot read '%s': %s", path, strerror(cause));
-    }
-    buffer[have] = 0;
-    *text = buffer;
-    *size = have;
     return SIM_OK;
 }
 
@@ -241,7 +209,7 @@ enum sim_status sim_rows_read(const char *path, double mass, struct sim_model *o
     size_t size = 0;
     if (!is_csv && !is_npy)
         return sim_fail(SIM_FILE, "'%s' ends neither in .csv nor in .npy", path);
-    SIM_TRY(read_all(path, &text, &size));
+    SIM_TRY(sim_file_read(path, &text, &size));
     enum sim_status status =
         is_csv ? csv_read(path, text, size, mass, out) : npy_read(path, text, size, out);
     free(text);
