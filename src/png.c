@@ -30,6 +30,10 @@
 
 enum { LEVEL = 1, FILTER_NONE = 0 };
 
+/* The stream of the encoding under way on this thread. stb frees it, except when its last
+ * allocation, the file's own, fails: then it drops it, and the caller frees it. */
+static _Thread_local unsigned char *stream;
+
 /* stb's callback: a zlib stream in memory of STBIW_MALLOC, NULL when there is none. */
 static unsigned char *zlib_compress(unsigned char *bytes, int size, int *out_size,
                                     int quality)
@@ -49,6 +53,7 @@ static unsigned char *zlib_compress(unsigned char *bytes, int size, int *out_siz
         return NULL;
     }
     *out_size = (int)used;
+    stream = out;
     return out;
 }
 
@@ -90,11 +95,14 @@ enum sim_status sim_png_encode(const uint8_t *pixels, int width, int height, int
                         height, SIM_PNG_SIDE_MAX);
     pthread_once(&filter_once, filter_choose);
     int size = 0;
+    stream = NULL;
     out->bytes = stbi_write_png_to_mem(pixels, 0, width, height, channels, &size);
-    if (!out->bytes)
+    if (!out->bytes) {
+        free(stream);
         return sim_fail(SIM_HOST_MEMORY,
                         "not enough host memory to encode a picture of %d x %d pixels",
                         width, height);
+    }
     out->size = (size_t)size;
     return SIM_OK;
 }
