@@ -58,12 +58,12 @@ NVFLAGS  += -std=c++17 -O3 -fmad=false -lineinfo $(GENCODE) -MMD -MP -Xcompiler 
 # Sources. A file listed under PRECISION is compiled twice, for float and for double.
 SRC       := $(filter-out src/device_cuda.c,$(wildcard src/*.c))
 KERN      := $(filter-out kernels/no_cuda.c,$(wildcard kernels/*.c))
-PRECISION := $(filter kernels/diffusion_cpu% kernels/field_cpu% kernels/nbody_cpu%,$(KERN))
+PRECISION := $(filter kernels/diffusion_cpu% kernels/field_cpu% kernels/flow_cpu% kernels/nbody_cpu%,$(KERN))
 OBJ       := $(SRC:%.c=$(BUILD)/%.o) $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PRECISION),$(KERN))) \
              $(PRECISION:%.c=$(BUILD)/%_f32.o) $(PRECISION:%.c=$(BUILD)/%_f64.o)
 ifeq ($(CUDA),1)
 CU        := $(wildcard kernels/*.cu)
-CU_BOTH   := $(filter kernels/diffusion_cuda% kernels/field_cuda% kernels/nbody_cuda%,$(CU))
+CU_BOTH   := $(filter kernels/diffusion_cuda% kernels/field_cuda% kernels/flow_cuda% kernels/nbody_cuda%,$(CU))
 OBJ       += $(BUILD)/src/device_cuda.o $(patsubst %.cu,$(BUILD)/%.o,$(filter-out $(CU_BOTH),$(CU))) \
              $(CU_BOTH:%.cu=$(BUILD)/%_f32.o) $(CU_BOTH:%.cu=$(BUILD)/%_f64.o)
 LINK      := $(NVCC) -cudart static $(FAILING:%=-Xlinker --wrap=%) -Xcompiler "$(strip -static-libgcc -static-libstdc++ $(LDFLAGS))"

@@ -1,6 +1,7 @@
 /* no_cuda.c - what a build without nvcc has instead of the CUDA backend: its absence. */
 #include "field.h"
 #include "diffusion.h"
+#include "flow.h"
 #include "nbody.h"
 #include "render.h"
 
@@ -46,6 +47,12 @@ const struct sim_field_ops *sim_field_ops_cuda(bool is_double)
 }
 
 const struct sim_diffusion_ops *sim_diffusion_ops_cuda(bool is_double)
+{
+    (void)is_double;
+    return NULL;
+}
+
+const struct sim_flow_ops *sim_flow_ops_cuda(bool is_double)
 {
     (void)is_double;
     return NULL;

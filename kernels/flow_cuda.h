@@ -1,0 +1,107 @@
+/* flow_cuda.h - what the CUDA files of the flow solver share; compiled for both
+ * precisions. Sums and maxima go by the tree of flow_cpu.h. */
+#ifndef FLOW_CUDA_H
+#define FLOW_CUDA_H
+
+#include "launch.cuh"
+
+extern "C" {
+#include "flow.h"
+}
+
+#include "flow_math.h"
+
+#define FLOW_ROW_LANES 32
+#define FLOW_LANES     256
+
+/* Blocks of 32 by 8 over a rectangle of elements; one thread an element. */
+#define FLOW_ACROSS 32
+#define FLOW_UP     8
+
+static inline dim3 flow_blocks(int64_t nx, int64_t ny)
+{
+    const int64_t up = (ny + FLOW_UP - 1) / FLOW_UP;
+    return dim3((unsigned)((nx + FLOW_ACROSS - 1) / FLOW_ACROSS),
+                (unsigned)(up < 65535 ? up : 65535));
+}
+
+/* Elements of a launch over flow_blocks: i once, j in strides. */
+#define FLOW_ELEMENTS(i, j, nx, ny)                                             \
+    const int64_t i = (int64_t)blockIdx.x * FLOW_ACROSS + threadIdx.x;          \
+    if (i < (nx))                                                               \
+        for (int64_t j = (int64_t)blockIdx.y * FLOW_UP + threadIdx.y; j < (ny); \
+             j += (int64_t)gridDim.y * FLOW_UP)
+
+/* A warp a row: its lanes' sum, as flow_halve_sum adds them, in lane 0. */
+static __device__ __forceinline__ double flow_warp_sum(double value)
+{
+    for (int half = 16; half >= 1; half /= 2)
+        value = value + __shfl_down_sync(0xffffffffu, value, half);
+    return value;
+}
+
+static __device__ __forceinline__ double flow_warp_max(double value)
+{
+    for (int half = 16; half >= 1; half /= 2)
+        value = poisson_max(value, __shfl_down_sync(0xffffffffu, value, half));
+    return value;
+}
+
+/* By a block of FLOW_LANES threads: rows[3*j + part] of all rows, in every thread. */
+static __device__ double flow_block_rows(const double *rows, int64_t count, int part,
+                                         bool largest, double *shared)
+{
+    const int t = threadIdx.x;
+    double mine = 0;
+    for (int64_t j = t; j < count; j += FLOW_LANES)
+        mine =
+            largest ? poisson_max(mine, rows[3 * j + part]) : mine + rows[3 * j + part];
+    __syncthreads();
+    shared[t] = mine;
+    __syncthreads();
+    for (int half = FLOW_LANES / 2; half >= 1; half /= 2) {
+        if (t < half)
+            shared[t] = largest ? poisson_max(shared[t], shared[t + half])
+                                : shared[t] + shared[t + half];
+        __syncthreads();
+    }
+    return shared[0];
+}
+
+/* Rows a warp each: blocks of 8 warps. */
+#define FLOW_WARPS 8
+
+static inline unsigned flow_row_blocks(int64_t rows)
+{
+    const int64_t blocks = (rows + FLOW_WARPS - 1) / FLOW_WARPS;
+    return (unsigned)(blocks < 65535 ? blocks : 65535);
+}
+
+#define FLOW_ROWS(j, rows)                                                            \
+    const int lane = threadIdx.x % 32;                                                \
+    for (int64_t j = (int64_t)blockIdx.x * FLOW_WARPS + threadIdx.x / 32; j < (rows); \
+         j += (int64_t)gridDim.x * FLOW_WARPS)
+
+/* The passes of poisson_plan.h (flow_cuda_poisson.cu), and what is asked of a flow
+ * (flow_cuda_query.cu). */
+#define poisson_pass_cuda SIM_TYPED(poisson_pass_cuda)
+#define poisson_wrap_cuda SIM_TYPED(poisson_wrap_cuda)
+#define poisson_tail_cuda SIM_TYPED(poisson_tail_cuda)
+enum sim_status poisson_pass_cuda(struct sim_poisson_system *s, int pass, int level);
+enum sim_status poisson_wrap_cuda(struct sim_poisson_system *s, int level, void *array);
+/* The level from which one block does all that is left of a cycle. */
+int poisson_tail_cuda(const struct sim_poisson_system *s);
+
+#define flow_derive_cuda  SIM_TYPED(flow_derive_cuda)
+#define flow_measure_cuda SIM_TYPED(flow_measure_cuda)
+#define flow_force_cuda   SIM_TYPED(flow_force_cuda)
+#define flow_trace_cuda   SIM_TYPED(flow_trace_cuda)
+enum sim_status flow_derive_cuda(struct sim_flow_system *, enum sim_flow_derived, void *,
+                                 int64_t);
+enum sim_status flow_measure_cuda(struct sim_flow_system *, double *);
+enum sim_status flow_force_cuda(struct sim_flow_system *, const struct sim_flow_box *,
+                                double *);
+enum sim_status flow_trace_cuda(struct sim_flow_system *,
+                                const struct sim_flow_markers *);
+
+#endif

@@ -1,0 +1,787 @@
+/* flow_math.h - the formulas of the flow solver's passes (flow.h), for both backends.
+ *
+ * Sums are paired so that a scene that is its own mirror image stays so to the bit; no
+ * fused multiply-adds, so that every vector width gives the same bits.
+ *
+ *   d(uu)/dx = [m|m| blends at the cells]:  m^2 + chi |m| (u_w - u_e)/2,  m = (u_w+u_e)/2
+ *   d(uv)/dy at the corners likewise, v carrying
+ *   scalars: flux = u c_f, c_f = c_up + psi(r)/2 (c_down - c_up), psi of B. van Leer (J.
+ *   Comput. Phys. 14, 1974), which makes no new extremum while the sum of a cell's
+ *   outgoing Courant numbers is at most 1/2 (S. P. Spekreijse, Math. Comp. 49, 1987) */
+#ifndef FLOW_MATH_H
+#define FLOW_MATH_H
+
+#include "flow.h"
+#include "poisson_math.h"
+
+/* The system as the loops see it. */
+struct flow_args {
+    int64_t nx, ny, pitch;
+    real dx, dy, inv_dx, inv_dy, inv_dx2, inv_dy2;
+    real nu, chi, force_x, force_y;
+    const real *force_field_x, *force_field_y, *heat;
+    real buoyancy_x, buoyancy_y, reference;
+    real *u, *v, *f, *g, *p, *solution, *b; /* f, g: tentative, later the last step's */
+    const uint8_t *flags;
+    bool periodic_x, periodic_y;
+    const struct sim_flow_edge *edge;
+    const struct sim_flow_signal *signal;
+    struct sim_flow_control *control;
+};
+
+static inline struct flow_args flow_args_of(const struct sim_flow_system *s)
+{
+    struct flow_args a;
+    a.nx = s->nx, a.ny = s->ny, a.pitch = s->pitch;
+    a.dx = (real)s->dx, a.dy = (real)s->dy;
+    a.inv_dx = (real)(1 / s->dx), a.inv_dy = (real)(1 / s->dy);
+    a.inv_dx2 = (real)(1 / (s->dx * s->dx)), a.inv_dy2 = (real)(1 / (s->dy * s->dy));
+    a.nu = (real)s->nu, a.chi = (real)s->chi;
+    a.force_x = (real)s->force[0], a.force_y = (real)s->force[1];
+    a.force_field_x = (const real *)s->force_field[0];
+    a.force_field_y = (const real *)s->force_field[1];
+    a.heat = s->heat < 0 ? NULL : (const real *)s->scalar[s->heat][0];
+    a.buoyancy_x = (real)s->buoyancy[0], a.buoyancy_y = (real)s->buoyancy[1];
+    a.reference = (real)s->reference;
+    a.u = (real *)s->u[0], a.v = (real *)s->v[0];
+    a.f = (real *)s->u[1], a.g = (real *)s->v[1];
+    a.p = (real *)s->p;
+    a.solution = (real *)s->poisson.solution, a.b = (real *)s->poisson.level[0].b;
+    a.flags = s->flags;
+    a.periodic_x = s->periodic_x, a.periodic_y = s->periodic_y;
+    a.edge = s->edge, a.signal = s->signal, a.control = s->control;
+    return a;
+}
+
+/* --- momentum ----------------------------------------------------------------------- */
+
+/* What a flux of the quantity q carries through a place where the carrier has velocity m:
+ * central, and donor cell by the share chi. */
+SIM_FN real flow_carried(real m, real from, real to, real chi)
+{
+    const real half = (real)0.5;
+    return m * (half * (from + to)) + chi * (poisson_abs(m) * (half * (from - to)));
+}
+
+/* What acts on a component between cells a and b: forces, buoyancy. */
+SIM_FN real flow_force(real constant, const real *field, const real *heat, real buoyancy,
+                       real reference, int64_t a, int64_t b)
+{
+    real force = constant;
+    if (field)
+        force = force + (real)0.5 * (field[a] + field[b]);
+    if (heat)
+        force = force + buoyancy * ((real)0.5 * (heat[a] + heat[b]) - reference);
+    return force;
+}
+
+/* The rate of change of a component by convection, viscosity and force, without the
+ * pressure; along: the neighbours along its own axis, over: those across. */
+struct flow_star {
+    real here, ahead, behind, above, below; /* the component */
+    real cross_above, cross_below;          /* the other one, at the corners */
+};
+
+SIM_FN real flow_rate(const struct flow_star *s, real nu, real chi, real inv_along,
+                      real inv_across, real inv_along2, real inv_across2)
+{
+    const real half = (real)0.5;
+    const real east = flow_carried(half * (s->here + s->ahead), s->here, s->ahead, chi);
+    const real west = flow_carried(half * (s->behind + s->here), s->behind, s->here, chi);
+    const real north = flow_carried(s->cross_above, s->here, s->above, chi);
+    const real south = flow_carried(s->cross_below, s->below, s->here, chi);
+    const real twice = (real)2 * s->here;
+    const real viscous = ((s->ahead + s->behind) - twice) * inv_along2 +
+                         ((s->above + s->below) - twice) * inv_across2;
+    return nu * viscous - ((east - west) * inv_along + (north - south) * inv_across);
+}
+
+SIM_FN struct flow_star flow_star_u(const struct flow_args *a, const real *u,
+                                    const real *v, unsigned flags, int64_t c)
+{
+    const int64_t p = a->pitch;
+    struct flow_star s;
+    s.here = u[c], s.ahead = u[c + 1], s.behind = u[c - 1];
+    s.above = flags & SIM_FLOW_U_NORTH ? -s.here : u[c + p];
+    s.below = flags & SIM_FLOW_U_SOUTH ? -s.here : u[c - p];
+    s.cross_above = (real)0.5 * (v[c - 1 + p] + v[c + p]);
+    s.cross_below = (real)0.5 * (v[c - 1] + v[c]);
+    return s;
+}
+
+SIM_FN struct flow_star flow_star_v(const struct flow_args *a, const real *u,
+                                    const real *v, unsigned flags, int64_t c)
+{
+    const int64_t p = a->pitch;
+    struct flow_star s;
+    s.here = v[c], s.ahead = v[c + p], s.behind = v[c - p];
+    s.above = flags & SIM_FLOW_V_EAST ? -s.here : v[c + 1];
+    s.below = flags & SIM_FLOW_V_WEST ? -s.here : v[c - 1];
+    s.cross_above = (real)0.5 * (u[c + 1 - p] + u[c + 1]);
+    s.cross_below = (real)0.5 * (u[c - p] + u[c]);
+    return s;
+}
+
+/* F and G of element c without the pressure: u + dt (...) */
+SIM_FN real flow_rate_u(const struct flow_args *a, unsigned flags, int64_t c)
+{
+    const struct flow_star s = flow_star_u(a, a->u, a->v, flags, c);
+    return flow_rate(&s, a->nu, a->chi, a->inv_dx, a->inv_dy, a->inv_dx2, a->inv_dy2) +
+           flow_force(a->force_x, a->force_field_x, a->heat, a->buoyancy_x, a->reference,
+                      c - 1, c);
+}
+
+SIM_FN real flow_rate_v(const struct flow_args *a, unsigned flags, int64_t c)
+{
+    const struct flow_star s = flow_star_v(a, a->u, a->v, flags, c);
+    return flow_rate(&s, a->nu, a->chi, a->inv_dy, a->inv_dx, a->inv_dy2, a->inv_dx2) +
+           flow_force(a->force_y, a->force_field_y, a->heat, a->buoyancy_y, a->reference,
+                      c - a->pitch, c);
+}
+
+SIM_FN real flow_tentative_u(const struct flow_args *a, real dt, int64_t c)
+{
+    const unsigned flags = a->flags[c];
+    const real rate = flow_rate_u(a, flags, c) - (a->p[c] - a->p[c - 1]) * a->inv_dx;
+    return flags & SIM_FLOW_U ? a->u[c] + dt * rate : (real)0;
+}
+
+SIM_FN real flow_tentative_v(const struct flow_args *a, real dt, int64_t c)
+{
+    const unsigned flags = a->flags[c];
+    const real rate =
+        flow_rate_v(a, flags, c) - (a->p[c] - a->p[c - a->pitch]) * a->inv_dy;
+    return flags & SIM_FLOW_V ? a->v[c] + dt * rate : (real)0;
+}
+
+/* --- curved walls ------------------------------------------------------------------- */
+
+/* The component beyond a wall at distance theta that is at rest: on the line through the
+ * point and the wall. Where the wall is nearer than half a cell that line is too steep
+ * for an explicit step; what it lacks is added implicitly (flow_cut_face). */
+SIM_FN real flow_beyond(real here, double theta)
+{
+    const real t = theta < 0.5 ? (real)0.5 : (real)theta;
+    return here - here / t;
+}
+
+/* The tentative velocity of a face near curved walls. With a pressure that the increment
+ * leaves at rest in a steady state, the implicit part does not shift that state. */
+SIM_FN void flow_cut_face(const struct flow_args *a, real dt,
+                          const struct sim_flow_cut *cut)
+{
+    const int64_t c = cut->element, p = a->pitch;
+    const bool is_v = cut->is_v != 0;
+    struct flow_star s =
+        is_v ? flow_star_v(a, a->u, a->v, 0, c) : flow_star_u(a, a->u, a->v, 0, c);
+    const double *theta = cut->theta; /* east, west, north, south */
+    const double ahead = theta[is_v ? 2 : 0], behind = theta[is_v ? 3 : 1],
+                 above = theta[is_v ? 0 : 2], below = theta[is_v ? 1 : 3];
+    const real along2 = is_v ? a->inv_dy2 : a->inv_dx2,
+               across2 = is_v ? a->inv_dx2 : a->inv_dy2;
+    real extra = 0;
+    if (ahead <= 1)
+        s.ahead = flow_beyond(s.here, ahead);
+    if (behind <= 1)
+        s.behind = flow_beyond(s.here, behind);
+    if (above <= 1)
+        s.above = flow_beyond(s.here, above);
+    if (below <= 1)
+        s.below = flow_beyond(s.here, below);
+    for (int k = 0; k < 4; k++) {
+        const double t = k == 0 ? ahead : k == 1 ? behind : k == 2 ? above : below;
+        if (t < 0.5)
+            extra = extra + (real)(1 / t - 2) * (k < 2 ? along2 : across2);
+    }
+    const real force = is_v ? flow_force(a->force_y, a->force_field_y, a->heat,
+                                         a->buoyancy_y, a->reference, c - p, c)
+                            : flow_force(a->force_x, a->force_field_x, a->heat,
+                                         a->buoyancy_x, a->reference, c - 1, c);
+    const real gradient =
+        is_v ? (a->p[c] - a->p[c - p]) * a->inv_dy : (a->p[c] - a->p[c - 1]) * a->inv_dx;
+    const real rate =
+        is_v ? flow_rate(&s, a->nu, a->chi, a->inv_dy, a->inv_dx, a->inv_dy2, a->inv_dx2)
+             : flow_rate(&s, a->nu, a->chi, a->inv_dx, a->inv_dy, a->inv_dx2, a->inv_dy2);
+    const real value =
+        (s.here + dt * (rate + force - gradient)) / ((real)1 + dt * (a->nu * extra));
+    if (is_v)
+        a->g[c] = value;
+    else
+        a->f[c] = value;
+}
+
+/* --- divergence and correction ------------------------------------------------------ */
+
+/* -(flux out of cell c) of a velocity: the right-hand side, and a negative residual */
+SIM_FN real flow_inflow(const struct flow_args *a, const real *u, const real *v,
+                        int64_t c)
+{
+    const int64_t p = a->pitch;
+    return (u[c] - u[c + 1]) * a->dy + (v[c] - v[c + p]) * a->dx;
+}
+
+/* How fast forces alone push at cell c. */
+SIM_FN bool flow_force_varies(const struct flow_args *a)
+{
+    return a->heat || a->force_field_x || a->force_field_y;
+}
+
+SIM_FN double flow_force_constant(const struct flow_args *a)
+{
+    const double x = (double)poisson_abs(a->force_x), y = (double)poisson_abs(a->force_y);
+    return x > y ? x : y;
+}
+
+SIM_FN double flow_force_size(const struct flow_args *a, int64_t c)
+{
+    const real x = flow_force(a->force_x, a->force_field_x, a->heat, a->buoyancy_x,
+                              a->reference, c, c);
+    const real y = flow_force(a->force_y, a->force_field_y, a->heat, a->buoyancy_y,
+                              a->reference, c, c);
+    return poisson_max((double)poisson_abs(x), (double)poisson_abs(y));
+}
+
+/* A free face's new velocity from the tentative one; what was takes the tentative one's
+ * place. The pressure beyond an opening is half a cell away. The size of the change. */
+SIM_FN real flow_corrected(real *now, real *tentative, real gradient, int64_t c,
+                           bool free)
+{
+    const real old = now[c], value = tentative[c] - (free ? gradient : (real)0);
+    now[c] = value;
+    tentative[c] = old;
+    return poisson_abs(value - old);
+}
+
+SIM_FN double flow_correct(const struct flow_args *a, int64_t i, int64_t j)
+{
+    const int64_t c = j * a->pitch + i;
+    const unsigned flags = a->flags[c];
+    const real *x = a->solution;
+    double most = 0;
+    if (j < a->ny) {
+        const real near = !a->periodic_x && (i == 0 || i == a->nx) ? (real)2 : (real)1;
+        most = (double)flow_corrected(a->u, a->f, (x[c] - x[c - 1]) * (near * a->inv_dx),
+                                      c, flags & SIM_FLOW_U);
+    }
+    if (i < a->nx) {
+        const real near = !a->periodic_y && (j == 0 || j == a->ny) ? (real)2 : (real)1;
+        most = poisson_max(
+            most, (double)flow_corrected(a->v, a->g,
+                                         (x[c] - x[c - a->pitch]) * (near * a->inv_dy), c,
+                                         flags & SIM_FLOW_V));
+    }
+    return most;
+}
+
+/* Faces that are not free rest, but for those at the sides. */
+SIM_FN void flow_clean(const struct flow_args *a, int64_t i, int64_t j)
+{
+    const int64_t c = j * a->pitch + i;
+    if (j < a->ny && !(a->flags[c] & SIM_FLOW_U))
+        a->u[c] = 0;
+    if (i < a->nx && !(a->flags[c] & SIM_FLOW_V))
+        a->v[c] = 0;
+}
+
+/* --- the sides ---------------------------------------------------------------------- */
+
+/* Where a side's cell k has its things; n: the step inward. */
+struct flow_place {
+    int64_t cell, face, inner, ghost_cell, ghost_face;
+};
+
+SIM_FN int64_t flow_side_length(const struct flow_args *a, int side)
+{
+    return side < 2 ? a->ny : a->nx;
+}
+
+SIM_FN int64_t flow_perimeter(const struct flow_args *a)
+{
+    return 2 * (a->nx + a->ny);
+}
+
+/* Edge number e as side and cell. */
+SIM_FN int flow_side_of(const struct flow_args *a, int64_t e, int64_t *k)
+{
+    if (e < 2 * a->ny) {
+        *k = e % a->ny;
+        return e < a->ny ? 0 : 1;
+    }
+    e -= 2 * a->ny;
+    *k = e % a->nx;
+    return e < a->nx ? 2 : 3;
+}
+
+SIM_FN struct flow_place flow_place_of(const struct flow_args *a, int side, int64_t k)
+{
+    const int64_t p = a->pitch;
+    struct flow_place at;
+    if (side == 0)
+        at.cell = k * p, at.face = at.cell, at.inner = at.cell + 1;
+    else if (side == 1)
+        at.cell = k * p + a->nx - 1, at.face = at.cell + 1, at.inner = at.cell;
+    else if (side == 2)
+        at.cell = k, at.face = k, at.inner = k + p;
+    else
+        at.cell = (a->ny - 1) * p + k, at.face = at.cell + p, at.inner = at.cell;
+    const int64_t out = side == 0 ? -1 : side == 1 ? 1 : side == 2 ? -p : p;
+    at.ghost_cell = at.cell + out;
+    at.ghost_face = at.face + out;
+    return at;
+}
+
+/* sin(2 pi x) by reduction to an eighth of a turn and Taylor's series: both backends have
+ * the same bits. Error below 1e-15. */
+SIM_FN double flow_sine(double turns)
+{
+    const double pi2 = 6.283185307179586;
+    double x = turns - floor(turns + 0.5); /* [-1/2, 1/2) */
+    if (x > 0.25)
+        x = 0.5 - x;
+    else if (x < -0.25)
+        x = -0.5 - x;
+    const double t = pi2 * x, t2 = t * t;
+    double sum = 0;
+    for (int k = 10; k >= 1; k--)
+        sum = (1 + sum) * (-t2 / (double)(2 * k * (2 * k + 1)));
+    return t + t * sum;
+}
+
+SIM_FN double flow_signal_at(const struct sim_flow_signal *w, double t)
+{
+    if (w->kind == SIM_FLOW_RAMP)
+        return t >= w->period ? 1 : t <= 0 ? 0 : t / w->period;
+    if (w->kind == SIM_FLOW_SINE)
+        return w->mean + w->amplitude * flow_sine(t / w->period + w->phase);
+    return 1;
+}
+
+/* The velocity through the side's face at the step's end, but for free faces. */
+SIM_FN void flow_side_tentative(const struct flow_args *a, int64_t e)
+{
+    int64_t k;
+    const int side = flow_side_of(a, e, &k);
+    const struct flow_place at = flow_place_of(a, side, k);
+    const struct sim_flow_edge *edge = &a->edge[e];
+    real *to = side < 2 ? a->f : a->g;
+    const real *now = side < 2 ? a->u : a->v;
+    const bool fluid = (a->flags[at.cell] & SIM_FLOW_FLUID) != 0;
+    if (edge->kind == SIM_FLOW_INFLOW) {
+        const double t = a->control->time + a->control->lead;
+        to[at.face] =
+            fluid ? (real)(edge->normal * flow_signal_at(&a->signal[edge->signal], t))
+                  : 0;
+    } else if (edge->kind == SIM_FLOW_OUTFLOW) {
+        const double step = side < 2 ? (double)a->dx : (double)a->dy;
+        double share = a->control->outflow_speed * a->control->lead / step;
+        share = share > 1 ? 1 : share;
+        to[at.face] =
+            fluid ? now[at.face] - (real)share * (now[at.face] - now[at.inner]) : 0;
+    } else if (edge->kind == SIM_FLOW_NO_SLIP || edge->kind == SIM_FLOW_FREE_SLIP) {
+        to[at.face] = 0;
+    }
+}
+
+/* The face of edge e as it was just made, for the velocity that is now. */
+SIM_FN void flow_side_now(const struct flow_args *a, int64_t e)
+{
+    int64_t k;
+    const int side = flow_side_of(a, e, &k);
+    const struct flow_place at = flow_place_of(a, side, k);
+    if (side < 2)
+        a->u[at.face] = a->f[at.face];
+    else
+        a->v[at.face] = a->g[at.face];
+}
+
+/* The fluxes of a region's sides. */
+struct flow_balance {
+    double fixed, out; /* outward; of outflows */
+    double length;     /* open, of outflows */
+    double entering;   /* sizes of the prescribed fluxes */
+};
+
+SIM_FN void flow_balance_add(struct flow_balance *to, const struct flow_balance *more)
+{
+    to->fixed = to->fixed + more->fixed, to->out = to->out + more->out;
+    to->length = to->length + more->length, to->entering = to->entering + more->entering;
+}
+
+/* What edge e adds, if it is of this region. */
+SIM_FN void flow_side_flux(const struct flow_args *a, int64_t e, int region,
+                           struct flow_balance *sum)
+{
+    int64_t k;
+    const struct sim_flow_edge *edge = &a->edge[e];
+    const int side = flow_side_of(a, e, &k);
+    if (edge->region != region)
+        return;
+    const struct flow_place at = flow_place_of(a, side, k);
+    const double outward = side == 1 || side == 3 ? 1 : -1;
+    const double width = side < 2 ? (double)a->dy : (double)a->dx;
+    const double flux = outward * width * (double)(side < 2 ? a->f : a->g)[at.face];
+    struct flow_balance more = {0, 0, 0, 0};
+    if (edge->kind == SIM_FLOW_OUTFLOW)
+        more.out = flux, more.length = width;
+    else if (edge->kind == SIM_FLOW_INFLOW)
+        more.fixed = flux, more.entering = flux < 0 ? -flux : flux;
+    flow_balance_add(sum, &more);
+}
+
+/* How much faster the outflow must be everywhere; and what is learned from it. */
+SIM_FN double flow_balance_of(struct sim_flow_control *k, const struct flow_balance *sum)
+{
+    const double net = sum->fixed + sum->out;
+    const double speed = sum->length > 0 ? -sum->fixed / sum->length : 0;
+    const double relative =
+        sum->entering > 0 ? (net < 0 ? -net : net) / sum->entering : 0;
+    k->imbalance = relative > k->imbalance ? relative : k->imbalance;
+    k->fastest_outflow = speed > k->fastest_outflow ? speed : k->fastest_outflow;
+    return sum->length > 0 ? -net / sum->length : 0;
+}
+
+SIM_FN void flow_side_correct(const struct flow_args *a, int64_t e, int region,
+                              double more)
+{
+    int64_t k;
+    const struct sim_flow_edge *edge = &a->edge[e];
+    if (edge->region != region || edge->kind != SIM_FLOW_OUTFLOW)
+        return;
+    const int side = flow_side_of(a, e, &k);
+    const struct flow_place at = flow_place_of(a, side, k);
+    real *to = side < 2 ? a->f : a->g;
+    to[at.face] = (real)((double)to[at.face] + (side == 1 || side == 3 ? more : -more));
+}
+
+/* Between edges `low` and `high` of a side (one of them -1 at the side's ends): who
+ * decides about the tangential velocity there; both where they agree. */
+SIM_FN real flow_tangent_ghost(const struct flow_args *a, const struct sim_flow_edge *low,
+                               const struct sim_flow_edge *high, real inside)
+{
+    const int kind = low->kind < high->kind ? low->kind : high->kind;
+    if (kind != SIM_FLOW_NO_SLIP && kind != SIM_FLOW_INFLOW)
+        return inside;
+    const double t = a->control->time;
+    const double w0 = low->tangent * flow_signal_at(&a->signal[low->signal], t);
+    const double w1 = high->tangent * flow_signal_at(&a->signal[high->signal], t);
+    double wall = 0.5 * (w0 + w1);
+    if (low->kind != high->kind)
+        wall = low->kind == kind ? w0 : w1;
+    return (real)(2 * wall) - inside;
+}
+
+/* The ghosts of side `side` at its node k, 0 <= k <= length: the tangential component;
+ * and at its cell k: the normal component and the pressure. Periodic sides copy. */
+SIM_FN void flow_side_ghosts(const struct flow_args *a, int side, int64_t k)
+{
+    const int64_t n = flow_side_length(a, side), p = a->pitch;
+    const bool across = side < 2; /* u is the normal component */
+    real *normal = across ? a->u : a->v, *tangent = across ? a->v : a->u;
+    const int64_t first = side == 0   ? 0
+                          : side == 1 ? a->ny
+                          : side == 2 ? 2 * a->ny
+                                      : 2 * a->ny + a->nx;
+    const struct sim_flow_edge *edge = a->edge + first;
+    const struct flow_place at = flow_place_of(a, side, k);
+    const int64_t round =
+        across ? (side == 0 ? a->nx : -a->nx) : (side == 2 ? a->ny * p : -a->ny * p);
+    if (edge[0].kind == SIM_FLOW_PERIODIC) {
+        tangent[at.ghost_cell] = tangent[at.ghost_cell + round];
+        if (k < n) {
+            normal[at.ghost_face] = normal[at.ghost_face + round];
+            a->p[at.ghost_cell] = a->p[at.ghost_cell + round];
+        }
+        return;
+    }
+    const struct sim_flow_edge *low = &edge[k > 0 ? k - 1 : 0],
+                               *high = &edge[k < n ? k : n - 1];
+    tangent[at.ghost_cell] = flow_tangent_ghost(a, low, high, tangent[at.cell]);
+    if (k == n)
+        return;
+    /* no gradient beyond an opening; a mirror behind a wall */
+    const bool open = high->kind == SIM_FLOW_PRESSURE || high->kind == SIM_FLOW_OUTFLOW;
+    normal[at.ghost_face] = open ? normal[at.face] : -normal[at.inner];
+    a->p[at.ghost_cell] = high->kind == SIM_FLOW_PRESSURE
+                              ? (real)(2 * high->pressure) - a->p[at.cell]
+                              : a->p[at.cell];
+}
+
+/* --- the time step ------------------------------------------------------------------ */
+
+struct flow_limits {
+    double dx, dy, nu, chi, cfl, dt_max, fixed_dt, wall_u, wall_v, most_diffusive;
+    bool scalars;
+};
+
+static inline struct flow_limits flow_limits_of(const struct sim_flow_system *s)
+{
+    struct flow_limits l;
+    l.dx = s->dx, l.dy = s->dy, l.nu = s->nu, l.chi = s->chi;
+    l.cfl = s->cfl, l.dt_max = s->dt_max, l.fixed_dt = s->fixed_dt;
+    l.wall_u = s->wall_speed[0], l.wall_v = s->wall_speed[1];
+    l.most_diffusive = s->nu;
+    l.scalars = s->scalars > 0;
+    for (int k = 0; k < s->scalars; k++)
+        if (s->diffusivity[k] > l.most_diffusive)
+            l.most_diffusive = s->diffusivity[k];
+    return l;
+}
+
+/* A limit that is not there is +inf; 0/0 does not occur. */
+SIM_FN double flow_least(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+/* The largest stable step for velocities at most (u, v): Courant's, the viscous one, that
+ * of forward Euler with central differences (2 nu_eff >= dt u^2 along each axis, nu_eff
+ * with the donor cell's own viscosity), and that a force may not carry fluid over a cell.
+ * Each with its factor of safety. */
+SIM_FN double flow_limit(const struct flow_limits *l, double u, double v, double force)
+{
+    const double tiny = 1e-300;
+    const double courant = u / l->dx + v / l->dy;
+    const double viscous =
+        2 * l->most_diffusive * (1 / (l->dx * l->dx) + 1 / (l->dy * l->dy));
+    const double central = u * u / (2 * l->nu + l->chi * u * l->dx + tiny) +
+                           v * v / (2 * l->nu + l->chi * v * l->dy + tiny);
+    double dt = l->dt_max;
+    if (courant > 0)
+        dt = flow_least(dt, l->cfl / courant);
+    if (viscous > 0)
+        dt = flow_least(dt, 0.9 / viscous);
+    if (l->scalars) /* no new extrema: both together */
+        dt = flow_least(dt, 1 / (courant / l->cfl + viscous + tiny));
+    if (central > 0)
+        dt = flow_least(dt, 0.9 / central);
+    if (force > 0)
+        dt = flow_least(dt, sqrt(l->cfl * (l->dx < l->dy ? l->dx : l->dy) / force));
+    return dt;
+}
+
+/* By one thread, from the maxima of now: how long this step is, and whether it is. */
+SIM_FN void flow_begin(const struct flow_limits *l, struct sim_flow_control *k, double u,
+                       double v, double force)
+{
+    const double left = k->target - k->time;
+    k->u_max = u, k->v_max = v, k->force_max = force;
+    if (!(u - u == 0 && v - v == 0) && !k->bad_step)
+        k->bad_step = k->steps > 0 ? k->steps : 1;
+    k->skip = left <= 0 || k->bad_step != 0;
+    k->solve.done = k->skip;
+    if (k->skip)
+        return;
+    u = u > l->wall_u ? u : l->wall_u;
+    v = v > l->wall_v ? v : l->wall_v;
+    double dt = l->fixed_dt > 0 ? l->fixed_dt : flow_limit(l, u, v, force);
+    if (left <= dt)
+        dt = left;
+    else if (left < 2 * dt && l->fixed_dt == 0)
+        dt = 0.5 * left;
+    k->dt = k->lead = dt;
+    const double cfl = dt * (u / l->dx + v / l->dy);
+    k->cfl_max = cfl > k->cfl_max ? cfl : k->cfl_max;
+}
+
+/* By one thread: what was asked for from outside the run of steps is done whatever was.
+ */
+SIM_FN void flow_outside_time(struct sim_flow_control *k)
+{
+    k->skip = 0;
+    k->lead = 0;
+    k->solve.done = 0;
+}
+
+/* By one thread: the residual that the solve may leave. */
+SIM_FN void flow_tolerate(struct sim_flow_control *k, double tolerance, double dx,
+                          double dy, double largest, double tentative)
+{
+    const double h = dx < dy ? dx : dy;
+    k->tentative_max = tentative;
+    poisson_begin(&k->solve, largest, tolerance * tentative * dx * dy / h);
+}
+
+/* By one thread, when the step is done. */
+SIM_FN void flow_end(struct sim_flow_control *k)
+{
+    const double u = k->u_max > k->v_max ? k->u_max : k->v_max;
+    k->time = k->dt >= k->target - k->time ? k->target : k->time + k->dt;
+    k->change = u > 0                   ? k->largest_change / (k->dt * u)
+                : k->largest_change > 0 ? 1e300
+                                        : 0;
+    k->steps++;
+}
+
+/* --- regions without an opening ----------------------------------------------------- */
+
+#define FLOW_CENTRE_STEPS 8 /* steps between two corrections of the pressure's mean */
+
+SIM_FN bool flow_centres(const struct sim_flow_control *k)
+{
+    return k->steps % FLOW_CENTRE_STEPS == 0;
+}
+
+SIM_FN int64_t flow_chunk_region(const int64_t *chunk, int64_t regions, int64_t k)
+{
+    int64_t low = 0, high = regions - 1;
+    while (low < high) {
+        const int64_t middle = (low + high + 1) / 2;
+        if (chunk[middle] <= k)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* First and last + 1 of chunk k's cells, in the list. */
+SIM_FN int64_t flow_chunk_cells(const struct sim_flow_system *s, int64_t region,
+                                int64_t k, int64_t *until)
+{
+    const int64_t from =
+        s->closed_first[region] + (k - s->closed_chunk[region]) * SIM_FLOW_CHUNK;
+    const int64_t end = s->closed_first[region + 1];
+    *until = from + SIM_FLOW_CHUNK < end ? from + SIM_FLOW_CHUNK : end;
+    return from;
+}
+
+SIM_FN int64_t flow_closed_cell(const struct sim_flow_system *s, int64_t c)
+{
+    return s->closed_cell ? s->closed_cell[c] : c / s->nx * s->pitch + c % s->nx;
+}
+
+SIM_FN double flow_closed_mean(const struct sim_flow_system *s, int64_t region)
+{
+    double sum = 0;
+    for (int64_t k = s->closed_chunk[region]; k < s->closed_chunk[region + 1]; k++)
+        sum = sum + s->closed_sum[k];
+    return sum / (double)(s->closed_first[region + 1] - s->closed_first[region]);
+}
+
+/* --- scalars ------------------------------------------------------------------------ */
+
+/* The value that a flow of speed m takes through the face between `up` and `down`; `far`
+ * lies before `up`. */
+SIM_FN real flow_limited(real far, real up, real down)
+{
+    const real rise = down - up, before = up - far;
+    const real product = rise * before;
+    /* van Leer's psi(r)/2 * rise with r = before/rise: rise before/(rise + before) */
+    return product > (real)0 ? up + product / (rise + before) : up;
+}
+
+/* A scalar as the loops see it. */
+struct flow_scalar {
+    real *now, *next;
+    real diffusivity;
+    const struct sim_flow_scalar_edge *edge;
+    const float *hold;
+    const real *held;
+};
+
+static inline struct flow_scalar flow_scalar_of(const struct sim_flow_system *s, int k)
+{
+    struct flow_scalar c;
+    c.now = (real *)s->scalar[k][0], c.next = (real *)s->scalar[k][1];
+    c.diffusivity = (real)s->diffusivity[k];
+    c.edge = s->scalar_edge[k];
+    c.hold = s->hold[k];
+    c.held = (const real *)s->held[k];
+    return c;
+}
+
+/* The cell two upstream of face `at` of a line of n: c itself is the cell ahead of the
+ * face. Where there is none, or it is no fluid, `near`, and the flux is of first order.
+ */
+SIM_FN real flow_far(const struct flow_args *a, const real *now, int64_t c, int64_t step,
+                     int64_t at, int64_t n, bool periodic, bool ahead, real near)
+{
+    int64_t far = ahead ? c + step : c - 2 * step;
+    if (periodic && n > 1 && ahead && at == n)
+        far = c + (1 - n) * step;
+    else if (periodic && n > 1 && !ahead && at == 0)
+        far = c + (n - 2) * step;
+    else if (ahead ? at >= n : at < 1)
+        return near;
+    return a->flags[far] & SIM_FLOW_FLUID ? now[far] : near;
+}
+
+/* What flows through the west (axis 1: south) face of cell (i, j) along +x (+y) in a
+ * step, as a change of the cell's value. */
+SIM_FN real flow_scalar_face(const struct flow_args *a, const struct flow_scalar *s,
+                             int axis, int64_t i, int64_t j, real dt)
+{
+    const int64_t c = j * a->pitch + i, step = axis ? a->pitch : 1;
+    const int64_t at = axis ? j : i, n = axis ? a->ny : a->nx;
+    const bool periodic = axis ? a->periodic_y : a->periodic_x;
+    const bool here = (a->flags[c] & SIM_FLOW_FLUID) != 0,
+               before = (a->flags[c - step] & SIM_FLOW_FLUID) != 0;
+    const bool side = !periodic && (at == 0 || at == n);
+    const bool free = (a->flags[c] & (axis ? SIM_FLOW_V : SIM_FLOW_U)) != 0;
+    if (side ? !(here || before) : !free)
+        return (real)0;
+    const real inv = axis ? a->inv_dy : a->inv_dx, m = (axis ? a->v : a->u)[c];
+    const real low = s->now[c - step], high = s->now[c];
+    real value = low;
+    if (m > (real)0)
+        value = flow_limited(flow_far(a, s->now, c, step, at, n, periodic, false, low),
+                             low, high);
+    else if (m < (real)0)
+        value = flow_limited(flow_far(a, s->now, c, step, at, n, periodic, true, high),
+                             high, low);
+    return dt * inv * (m * value - s->diffusivity * (high - low) * inv);
+}
+
+SIM_FN void flow_scalar_cell(const struct flow_args *a, const struct flow_scalar *s,
+                             int64_t i, int64_t j, real dt)
+{
+    const int64_t c = j * a->pitch + i;
+    real value = s->now[c];
+    if (a->flags[c] & SIM_FLOW_FLUID) {
+        const real across =
+            flow_scalar_face(a, s, 0, i, j, dt) - flow_scalar_face(a, s, 0, i + 1, j, dt);
+        const real up =
+            flow_scalar_face(a, s, 1, i, j, dt) - flow_scalar_face(a, s, 1, i, j + 1, dt);
+        value = value + (across + up);
+    }
+    s->next[c] = value;
+}
+
+/* The new value, with what is held there. */
+SIM_FN void flow_scalar_take(const struct flow_args *a, const struct flow_scalar *s,
+                             int64_t i, int64_t j)
+{
+    const int64_t c = j * a->pitch + i;
+    real value = s->next[c];
+    if (s->hold && (a->flags[c] & SIM_FLOW_FLUID)) {
+        const real w = (real)s->hold[c];
+        value = w >= (real)1 ? s->held[c] : value + w * (s->held[c] - value);
+    }
+    s->now[c] = value;
+}
+
+/* The scalar beyond edge e: a copy, or the mirror image of a held value at the wall; at
+ * an inflow the value itself, which is what comes in. */
+SIM_FN void flow_scalar_ghost(const struct flow_args *a, const struct flow_scalar *s,
+                              int64_t e)
+{
+    int64_t k;
+    const int side = flow_side_of(a, e, &k);
+    const struct flow_place at = flow_place_of(a, side, k);
+    const struct sim_flow_edge *edge = &a->edge[e];
+    if (edge->kind == SIM_FLOW_PERIODIC) {
+        const int64_t round = side == 0   ? a->nx
+                              : side == 1 ? -a->nx
+                              : side == 2 ? a->ny * a->pitch
+                                          : -a->ny * a->pitch;
+        s->now[at.ghost_cell] = s->now[at.ghost_cell + round];
+    } else if (!s->edge[e].fixed) {
+        s->now[at.ghost_cell] = s->now[at.cell];
+    } else {
+        const real held = (real)s->edge[e].value;
+        s->now[at.ghost_cell] =
+            edge->kind == SIM_FLOW_INFLOW ? held : (real)2 * held - s->now[at.cell];
+    }
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* flow.h - two-dimensional incompressible flow by the SMAC method (kernels/flow.h).
+ *
+ * Cell (i, j) stands for the box of dx by dy around (x0 + (i + 1/2) dx, y0 + (j + 1/2)
+ * dy). Sides, obstacles, forces and scalars may change between steps: the tables on the
+ * device are made again before the next step. The state stays on the device; step and
+ * advance enqueue.
+ *
+ * Units are the script's: with a length L and a speed U of 1, nu is 1/Re. Pressure is
+ * divided by the density. */
+#ifndef SIM_FLOW_H
+#define SIM_FLOW_H
+
+#include "../kernels/flow.h"
+#include "field.h"
+
+#define SIM_FLOW_NAME      24
+#define SIM_FLOW_OBSTACLES 256
+
+enum sim_flow_side { SIM_FLOW_WEST, SIM_FLOW_EAST, SIM_FLOW_SOUTH, SIM_FLOW_NORTH };
+
+enum sim_flow_wall { SIM_FLOW_STAIRCASE, SIM_FLOW_CUT_CELLS };
+
+struct sim_flow_desc {
+    int64_t nx, ny;
+    double x0, y0, dx, dy;
+    double nu, chi; /* viscosity; share of the donor cell, 0..1 */
+    double cfl;     /* of the time step, dt (max |u|/dx + max |v|/dy) */
+    double dt;      /* fixed; 0: from the limits */
+    double dt_max;  /* 0: no bound */
+    double tolerance;
+    bool is_double;
+    enum sim_flow_wall wall; /* of obstacles */
+    enum sim_poisson_method method;
+    int iterations; /* most cycles; Jacobi and SOR: exactly so many sweeps */
+    double omega;   /* of SOR */
+    double force[2];
+    double time; /* before the first step */
+};
+
+/* What holds on a side, or on the part of it whose cells' centres lie in [from, to). */
+struct sim_flow_side_desc {
+    enum sim_flow_side side;
+    enum sim_flow_kind kind;
+    bool part;
+    double from, to;
+    double normal, tangent; /* of the wall or what flows in, along +x, +y */
+    const double *normals;  /* one a cell of the whole side, instead of normal; NULL */
+    double pressure;
+    int signal; /* of normal and tangent; 0: steady */
+};
+
+struct sim_flow_obstacle {
+    char name[SIM_FLOW_NAME];
+    struct sim_shape *shape; /* owned */
+};
+
+struct sim_flow_scalar_desc {
+    char name[SIM_FLOW_NAME];
+    double diffusivity;
+};
+
+/* A scalar's value on a side or a part of it; of what flows in there, or held by the
+ * wall. */
+struct sim_flow_scalar_side {
+    enum sim_flow_side side;
+    bool part, fixed; /* not fixed: no flux */
+    double from, to, value;
+};
+
+enum sim_flow_view { /* fields that a script can ask for, before the scalars */
+                     SIM_FLOW_VIEW_U,
+                     SIM_FLOW_VIEW_V,
+                     SIM_FLOW_VIEW_PRESSURE,
+                     SIM_FLOW_VIEW_DERIVED, /* + enum sim_flow_derived */
+                     SIM_FLOW_VIEWS = SIM_FLOW_VIEW_DERIVED + SIM_FLOW_DERIVED_COUNT
+};
+
+struct sim_flow {
+    struct sim_flow_desc desc;
+    const struct sim_flow_ops *ops;
+    struct sim_flow_system system;
+    struct sim_buffer u[2], v[2], p, flags, cut, edges, signals, control, rows;
+    struct sim_buffer closed_cell, closed_first, closed_chunk, closed_sum, mask, answer;
+    struct sim_buffer level[SIM_POISSON_LEVELS][6], direction, product, solution;
+    struct sim_buffer scalar[SIM_FLOW_SCALARS][2], scalar_edge[SIM_FLOW_SCALARS],
+        hold[SIM_FLOW_SCALARS], held[SIM_FLOW_SCALARS], force_field[2];
+    struct sim_buffer derived[SIM_FLOW_DERIVED_COUNT], marker_positions;
+
+    /* host */
+    struct sim_flow_edge *edge; /* west, east, south, north */
+    struct sim_flow_signal signal[SIM_FLOW_SIGNALS];
+    int signal_count;
+    struct sim_flow_obstacle obstacle[SIM_FLOW_OBSTACLES];
+    int obstacle_count;
+    struct sim_flow_scalar_desc scalars[SIM_FLOW_SCALARS];
+    struct sim_flow_scalar_edge *scalar_side[SIM_FLOW_SCALARS];
+    uint8_t *solid; /* [ny][nx]; of the last prepare */
+    struct sim_flow_markers markers;
+
+    struct sim_field views[SIM_FLOW_VIEWS], scalar_view[SIM_FLOW_SCALARS];
+    bool ready;          /* tables on the device agree with the host's */
+    bool settled;        /* ghosts agree with the velocity */
+    double last_dt;      /* a guess for how many steps an advance takes */
+    int64_t steps_asked; /* at most so many were done */
+};
+
+/* All sides no-slip walls, everything at rest. SIM_BAD_ARGUMENT; SIM_DEVICE_MEMORY. */
+enum sim_status sim_flow_new(struct sim_device *device, const struct sim_flow_desc *desc,
+                             struct sim_flow *out);
+void sim_flow_free(struct sim_flow *f);
+
+/* --- the scene ---------------------------------------------------------------------- */
+
+enum sim_status sim_flow_add_signal(struct sim_flow *f,
+                                    const struct sim_flow_signal *signal, int *index);
+enum sim_status sim_flow_set_side(struct sim_flow *f, const struct sim_flow_side_desc *d);
+/* The shape is kept. A name is wanted to ask for forces or to take it away; "": none.
+ * SIM_BAD_ARGUMENT when the name is taken. */
+enum sim_status sim_flow_add_obstacle(struct sim_flow *f, const char *name,
+                                      struct sim_shape *shape);
+enum sim_status sim_flow_remove_obstacle(struct sim_flow *f, const char *name);
+enum sim_status sim_flow_set_force(struct sim_flow *f, double x, double y);
+/* Accelerations at cells, of the grid's size; copied. */
+enum sim_status sim_flow_set_force_field(struct sim_flow *f, int axis,
+                                         struct sim_field *field);
+
+/* A transported scalar, 0 everywhere, no flux at the sides. Its number into *index. */
+enum sim_status sim_flow_add_scalar(struct sim_flow *f,
+                                    const struct sim_flow_scalar_desc *desc, int *index);
+int sim_flow_find_scalar(const struct sim_flow *f, const char *name); /* -1: none */
+enum sim_status sim_flow_set_scalar_side(struct sim_flow *f, int scalar,
+                                         const struct sim_flow_scalar_side *side);
+/* From now on the scalar is drawn to `value` where the shape is, by its weights. */
+enum sim_status sim_flow_hold(struct sim_flow *f, int scalar,
+                              const struct sim_shape *shape, double value);
+/* Acceleration (T - reference) * buoyancy by the scalar `heat`. */
+enum sim_status sim_flow_set_buoyancy(struct sim_flow *f, int heat, double x, double y,
+                                      double reference);
+
+/* Fields of now. u and v may be painted (project them after), scalars too; the rest is
+ * read only. */
+struct sim_field *sim_flow_view(struct sim_flow *f, int view);
+struct sim_field *sim_flow_scalar(struct sim_flow *f, int scalar);
+
+/* --- stepping ----------------------------------------------------------------------- */
+
+/* Tables up to date and all checks done; the others call it. SIM_BAD_ARGUMENT where the
+ * scene makes no sense (an inflow without a way out, ...), naming it. */
+enum sim_status sim_flow_prepare(struct sim_flow *f);
+enum sim_status sim_flow_step(struct sim_flow *f, int64_t count);
+/* To exactly `duration` later; the last step, or the last two, are shorter. Waits. */
+enum sim_status sim_flow_advance(struct sim_flow *f, double duration);
+/* The velocity made free of divergence, after painting. */
+enum sim_status sim_flow_project(struct sim_flow *f);
+
+/* --- asking: these wait ------------------------------------------------------------- */
+
+enum sim_status sim_flow_control(struct sim_flow *f, struct sim_flow_control *out);
+/* max |div u| h / U, U the largest velocity component; 0 at rest. */
+enum sim_status sim_flow_divergence(struct sim_flow *f, double *out);
+/* Force along x and y and torque about (x, y) on a named obstacle over the last step, per
+ * density and length; by the balance of momentum in a box `margin` cells around it.
+ * SIM_BAD_ARGUMENT when no such box is free of the sides and of other obstacles. */
+enum sim_status sim_flow_force(struct sim_flow *f, const char *name,
+                               const double about[2], double out[3]);
+
+/* --- parts, for flow.c alone -------------------------------------------------------- */
+
+/* An array of the grid's shape, zeros; *data: its element (0, 0). */
+enum sim_status sim_flow_array(struct sim_flow *f, int64_t nx, int64_t ny,
+                               const char *what, struct sim_buffer *buffer, void **data);
+enum sim_status sim_flow_make_views(struct sim_flow *f);
+enum sim_status sim_flow_make_scalar_view(struct sim_flow *f, int k);
+enum sim_status sim_flow_upload_scalar_sides(struct sim_flow *f);
+int64_t sim_flow_pitch(int64_t nx);
+/* Host values [ny + 3][nx + 3] (ring of ghosts included) into such an array. */
+enum sim_status sim_flow_upload(struct sim_flow *f, int64_t nx, int64_t ny,
+                                const double *values, struct sim_buffer *buffer);
+enum sim_status sim_flow_build_solid(struct sim_flow *f, uint8_t *flags);
+enum sim_status sim_flow_build_regions(struct sim_flow *f, const uint8_t *flags);
+enum sim_status sim_flow_build_levels(struct sim_flow *f, const uint8_t *flags);
+int64_t sim_flow_side_length(const struct sim_flow *f, int side);
+int64_t sim_flow_side_start(const struct sim_flow *f, int side);
+/* Element (i, j) of host arrays with a ring of ghosts. */
+static inline int64_t sim_flow_at(const struct sim_flow *f, int64_t i, int64_t j)
+{
+    return (j + 1) * (f->desc.nx + 3) + i + 1;
+}
+
+#endif

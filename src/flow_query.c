@@ -1,0 +1,208 @@
+/* flow_query.c - fields of a flow as views, and what is asked of it: divergence, forces.
+ */
+#include "flow.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- views -------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    double ox, oy; /* where its samples stand in a cell */
+    int more_x, more_y;
+} places[SIM_FLOW_VIEWS] = {
+    {"u", 0, 0.5, 1, 0},
+    {"v", 0.5, 0, 0, 1},
+    {"pressure", 0.5, 0.5, 0, 0},
+    {"speed", 0.5, 0.5, 0, 0},
+    {"vorticity", 0.5, 0.5, 0, 0},
+    {"divergence", 0.5, 0.5, 0, 0},
+    {"density", 0.5, 0.5, 0, 0},
+    {"stream", 0, 0, 1, 1},
+    {"u at cells", 0.5, 0.5, 0, 0},
+    {"v at cells", 0.5, 0.5, 0, 0},
+};
+
+static enum sim_status derived(struct sim_flow *f, struct sim_field *field, int kind)
+{
+    struct sim_buffer *own = &f->derived[kind];
+    if (!own->data)
+        SIM_TRY(sim_buffer_new(f->system.device,
+                               (size_t)(field->nx * field->ny) * f->ops->real_bytes,
+                               places[SIM_FLOW_VIEW_DERIVED + kind].name, own));
+    field->data = own->data;
+    return f->ops->derive(&f->system, (enum sim_flow_derived)kind, own->data,
+                          field->pitch);
+}
+
+/* A view brought up to date. */
+static enum sim_status refresh(struct sim_field *field)
+{
+    struct sim_flow *f = field->solver;
+    const int64_t view = field - f->views;
+    SIM_TRY(sim_flow_prepare(f));
+    if (view >= SIM_FLOW_VIEW_DERIVED)
+        return derived(f, field, (int)(view - SIM_FLOW_VIEW_DERIVED));
+    field->data = view == SIM_FLOW_VIEW_U   ? f->system.u[0]
+                  : view == SIM_FLOW_VIEW_V ? f->system.v[0]
+                                            : f->system.p;
+    return SIM_OK;
+}
+
+static enum sim_status refresh_scalar(struct sim_field *field)
+{
+    struct sim_flow *f = field->solver;
+    return sim_flow_prepare(f);
+}
+
+static void touched(struct sim_field *field)
+{
+    struct sim_flow *f = field->solver;
+    f->settled = false;
+}
+
+static enum sim_status make_view(struct sim_flow *f, const char *name, double ox,
+                                 double oy, int more_x, int more_y, void *data,
+                                 struct sim_field *out)
+{
+    const struct sim_flow_desc *d = &f->desc;
+    const struct sim_field_desc of = {.nx = d->nx + more_x,
+                                      .ny = d->ny + more_y,
+                                      .is_double = d->is_double,
+                                      .x0 = d->x0,
+                                      .y0 = d->y0,
+                                      .dx = d->dx,
+                                      .dy = d->dy,
+                                      .ox = ox,
+                                      .oy = oy,
+                                      .name = name};
+    SIM_TRY(sim_field_view(f->system.device, &of, data, out));
+    out->solver = f;
+    out->touched = touched;
+    if (!more_x && !more_y)
+        out->mask = f->mask.data;
+    return SIM_OK;
+}
+
+enum sim_status sim_flow_make_views(struct sim_flow *f)
+{
+    for (int k = 0; k < SIM_FLOW_VIEWS; k++) {
+        struct sim_field *view = &f->views[k];
+        SIM_TRY(make_view(f, places[k].name, places[k].ox, places[k].oy, places[k].more_x,
+                          places[k].more_y, f->system.u[0], view));
+        view->prepare = refresh;
+        view->read_only = k >= SIM_FLOW_VIEW_PRESSURE;
+        if (k < SIM_FLOW_VIEW_DERIVED)
+            view->pitch = f->system.pitch;
+    }
+    return SIM_OK;
+}
+
+enum sim_status sim_flow_make_scalar_view(struct sim_flow *f, int k)
+{
+    struct sim_field *view = &f->scalar_view[k];
+    SIM_TRY(
+        make_view(f, f->scalars[k].name, 0.5, 0.5, 0, 0, f->system.scalar[k][0], view));
+    view->pitch = f->system.pitch;
+    view->prepare = refresh_scalar;
+    return SIM_OK;
+}
+
+struct sim_field *sim_flow_view(struct sim_flow *f, int view)
+{
+    return &f->views[view];
+}
+
+struct sim_field *sim_flow_scalar(struct sim_flow *f, int scalar)
+{
+    return &f->scalar_view[scalar];
+}
+
+/* --- numbers ------------------------------------------------------------------------ */
+
+enum sim_status sim_flow_divergence(struct sim_flow *f, double *out)
+{
+    double answer[3];
+    SIM_TRY(sim_flow_prepare(f));
+    SIM_TRY(f->ops->measure(&f->system, f->answer.data));
+    SIM_TRY(sim_buffer_read(&f->answer, 0, answer, sizeof answer));
+    const double h = fmin(f->desc.dx, f->desc.dy), u = fmax(answer[1], answer[2]);
+    *out = u > 0 ? answer[0] * h / u : answer[0] > 0 ? HUGE_VAL : 0;
+    return SIM_OK;
+}
+
+/* --- force -------------------------------------------------------------------------- */
+
+static bool obstacle_has(const struct sim_flow *f, int k, int64_t i, int64_t j)
+{
+    const struct sim_flow_desc *d = &f->desc;
+    return sim_shape_inside(f->obstacle[k].shape, d->x0 + ((double)i + 0.5) * d->dx,
+                            d->y0 + ((double)j + 0.5) * d->dy);
+}
+
+/* The solid cells of obstacle k: a box of cells. */
+static bool find_cells(const struct sim_flow *f, int k, struct sim_flow_box *box)
+{
+    *box = (struct sim_flow_box){f->desc.nx, 0, f->desc.ny, 0, 0, 0};
+    for (int64_t j = 0; j < f->desc.ny; j++)
+        for (int64_t i = 0; i < f->desc.nx; i++)
+            if (obstacle_has(f, k, i, j)) {
+                box->i0 = i < box->i0 ? i : box->i0;
+                box->i1 = i + 1 > box->i1 ? i + 1 : box->i1;
+                box->j0 = j < box->j0 ? j : box->j0;
+                box->j1 = j + 1 > box->j1 ? j + 1 : box->j1;
+            }
+    return box->i1 > box->i0;
+}
+
+/* Is every solid cell of the box, or beside it, the obstacle's? The box must lie within
+ * the grid with a cell to spare. */
+static bool box_is_free(const struct sim_flow *f, int k, const struct sim_flow_box *box)
+{
+    if (box->i0 < 1 || box->j0 < 1 || box->i1 > f->desc.nx - 1 ||
+        box->j1 > f->desc.ny - 1)
+        return false;
+    for (int64_t j = box->j0 - 1; j <= box->j1; j++)
+        for (int64_t i = box->i0 - 1; i <= box->i1; i++) {
+            const bool rim =
+                i <= box->i0 || i >= box->i1 - 1 || j <= box->j0 || j >= box->j1 - 1;
+            if (f->solid[j * f->desc.nx + i] && (rim || !obstacle_has(f, k, i, j)))
+                return false;
+        }
+    return true;
+}
+
+static enum sim_status find_box(const struct sim_flow *f, const char *name,
+                                struct sim_flow_box *box)
+{
+    int k = 0;
+    while (k < f->obstacle_count && strcmp(f->obstacle[k].name, name) != 0)
+        k++;
+    if (k == f->obstacle_count || !*name)
+        return sim_fail(SIM_BAD_ARGUMENT, "flow: there is no obstacle '%s'", name);
+    struct sim_flow_box tight;
+    if (!find_cells(f, k, &tight))
+        return sim_fail(SIM_BAD_ARGUMENT, "flow: the obstacle '%s' covers no cell", name);
+    for (int64_t margin = 8; margin >= 2; margin--) {
+        *box = tight;
+        box->i0 -= margin, box->i1 += margin, box->j0 -= margin, box->j1 += margin;
+        if (box_is_free(f, k, box))
+            return SIM_OK;
+    }
+    return sim_fail(SIM_BAD_ARGUMENT,
+                    "flow: no force on '%s': it is closer than 3 cells to a side or to "
+                    "another obstacle",
+                    name);
+}
+
+enum sim_status sim_flow_force(struct sim_flow *f, const char *name,
+                               const double about[2], double out[3])
+{
+    struct sim_flow_box box;
+    SIM_TRY(sim_flow_prepare(f));
+    SIM_TRY(find_box(f, name, &box));
+    box.x = about[0], box.y = about[1];
+    SIM_TRY(f->ops->force(&f->system, &box, f->answer.data));
+    return sim_buffer_read(&f->answer, 0, out, 3 * sizeof *out);
+}
