@@ -100,10 +100,14 @@ struct sim_flow_control {
     struct sim_poisson_control solve;
 };
 
+/* Massless points that go with the flow. A marker is four floats: x, y, age, kind; age <
+ * 0: none. The first `seeded` were put there once; what is left is a ring into which each
+ * emitter puts one every `every` steps, the oldest giving way. */
 struct sim_flow_markers {
-    void *position; /* four reals a marker: x, y, age, kind */
-    int64_t capacity;
-    int64_t count; /* in use: 0 .. count - 1 */
+    void *marker; /* NULL: none */
+    int64_t capacity, seeded;
+    const float *emitter; /* x, y, kind of each */
+    int64_t emitters, every;
 };
 
 struct sim_flow_system {
@@ -144,6 +148,8 @@ struct sim_flow_system {
     const int64_t *closed_chunk; /* device: first chunk of each region, [regions + 1] */
     int64_t closed_chunks;
 
+    struct sim_flow_markers markers;
+
     double fixed_dt; /* 0: from the limits */
     double cfl, dt_max, wall_speed[2];
     double tolerance; /* max |div u| h / U */
@@ -162,6 +168,7 @@ enum sim_flow_derived {
     SIM_FLOW_STREAM,  /* stream function at the nodes, (nx + 1) x (ny + 1) */
     SIM_FLOW_CENTRE_U,
     SIM_FLOW_CENTRE_V,
+    SIM_FLOW_MARKERS, /* how many are in a cell */
     SIM_FLOW_DERIVED_COUNT
 };
 
@@ -190,8 +197,6 @@ struct sim_flow_ops {
     /* Force and torque of the last step on what is in the box: out[0..2]. */
     enum sim_status (*force)(struct sim_flow_system *, const struct sim_flow_box *,
                              double *out);
-    /* Move markers over the last step. */
-    enum sim_status (*trace)(struct sim_flow_system *, const struct sim_flow_markers *);
 };
 
 const struct sim_flow_ops *sim_flow_ops(enum sim_device_kind kind, bool is_double);

@@ -286,6 +286,8 @@ static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass,
     if (!by_rows(pass)) {
         if (pass == FLOW_END)
             flow_end(a.control);
+        else if (pass == FLOW_TRACE)
+            flow_trace_cpu(s, &a);
         else if (pass == FLOW_COMPATIBLE)
             take_mean(s, a.b);
         else if (pass == FLOW_CENTRE)
@@ -321,5 +323,4 @@ const struct sim_flow_ops TABLE = {
     .derive = flow_derive_cpu,
     .measure = flow_measure_cpu,
     .force = flow_force_cpu,
-    .trace = flow_trace_cpu,
 };

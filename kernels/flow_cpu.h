@@ -62,6 +62,6 @@ enum sim_status flow_derive_cpu(struct sim_flow_system *, enum sim_flow_derived,
 enum sim_status flow_measure_cpu(struct sim_flow_system *, double *);
 enum sim_status flow_force_cpu(struct sim_flow_system *, const struct sim_flow_box *,
                                double *);
-enum sim_status flow_trace_cpu(struct sim_flow_system *, const struct sim_flow_markers *);
+void flow_trace_cpu(const struct sim_flow_system *, const struct flow_args *);
 
 #endif

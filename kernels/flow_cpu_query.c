@@ -1,7 +1,10 @@
 /* flow_cpu_query.c - what is asked of a flow, on CPU threads; formulas:
  * flow_query_math.h. */
 #include "flow_cpu.h"
+#include "flow_marker_math.h"
 #include "flow_query_math.h"
+
+#include <string.h>
 
 static enum sim_status done(const struct sim_flow_system *s)
 {
@@ -18,6 +21,26 @@ static void stream_function(const struct sim_flow_system *s, const struct flow_a
         flow_stream_column(a, out, pitch, i);
 }
 
+static void count_markers(const struct sim_flow_system *s, const struct flow_args *a,
+                          real *out, int64_t pitch)
+{
+    for (int64_t j = 0; j < a->ny; j++)
+        memset(out + j * pitch, 0, (size_t)a->nx * sizeof *out);
+    for (int64_t k = 0; k < s->markers.capacity && s->markers.marker; k++) {
+        const int64_t c = flow_marker_cell(a, &s->markers, s->x0, s->y0, k, pitch);
+        if (c >= 0)
+            out[c] = out[c] + (real)1;
+    }
+}
+
+void flow_trace_cpu(const struct sim_flow_system *s, const struct flow_args *a)
+{
+#pragma omp parallel for num_threads(s->device->threads) \
+    schedule(static) if (s->markers.capacity >= FLOW_PARALLEL)
+    for (int64_t k = 0; k < s->markers.capacity; k++)
+        flow_marker_step(a, &s->markers, s->x0, s->y0, k);
+}
+
 enum sim_status flow_derive_cpu(struct sim_flow_system *s, enum sim_flow_derived kind,
                                 void *out, int64_t pitch)
 {
@@ -25,6 +48,10 @@ enum sim_status flow_derive_cpu(struct sim_flow_system *s, enum sim_flow_derived
     real *to = out;
     if (kind == SIM_FLOW_STREAM) {
         stream_function(s, &a, to, pitch);
+        return done(s);
+    }
+    if (kind == SIM_FLOW_MARKERS) {
+        count_markers(s, &a, to, pitch);
         return done(s);
     }
 #pragma omp parallel for num_threads(s->device->threads) \
@@ -66,18 +93,5 @@ enum sim_status flow_force_cpu(struct sim_flow_system *s, const struct sim_flow_
         flow_force_row(&a, box, s->x0, s->y0, j, rows + 3 * (j - box->j0));
     for (int k = 0; k < 3; k++)
         out[k] = flow_rows_sum(rows, box->j1 - box->j0, k);
-    return done(s);
-}
-
-enum sim_status flow_trace_cpu(struct sim_flow_system *s,
-                               const struct sim_flow_markers *markers)
-{
-    const struct flow_args a = flow_args_of(s);
-    struct flow_marker *marker = markers->position;
-    if (a.control->skip)
-        return SIM_OK;
-#pragma omp parallel for num_threads(s->device->threads) schedule(static)
-    for (int64_t k = 0; k < markers->count; k++)
-        flow_trace(&a, s->x0, s->y0, &marker[k]);
     return done(s);
 }

@@ -410,6 +410,8 @@ static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass,
     case FLOW_PRESSURE:
         return sim_launch(s->device, "flow: pressure", pressure_kernel,
                           flow_blocks(a.nx, a.ny), block, 0, a);
+    case FLOW_TRACE:
+        return flow_trace_cuda(s, &a);
     case FLOW_COMPATIBLE:
         return take_mean(s, a.b, true);
     case FLOW_CENTRE:
@@ -442,7 +444,6 @@ static const struct sim_flow_ops flow_ops = {
     .derive = flow_derive_cuda,
     .measure = flow_measure_cuda,
     .force = flow_force_cuda,
-    .trace = flow_trace_cuda,
 };
 
 #define TABLE SIM_TYPED(flow_ops_cuda)

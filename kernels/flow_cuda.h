@@ -101,7 +101,6 @@ enum sim_status flow_derive_cuda(struct sim_flow_system *, enum sim_flow_derived
 enum sim_status flow_measure_cuda(struct sim_flow_system *, double *);
 enum sim_status flow_force_cuda(struct sim_flow_system *, const struct sim_flow_box *,
                                 double *);
-enum sim_status flow_trace_cuda(struct sim_flow_system *,
-                                const struct sim_flow_markers *);
+enum sim_status flow_trace_cuda(const struct sim_flow_system *, const struct flow_args *);
 
 #endif

@@ -1,6 +1,7 @@
 /* flow_cuda_query.cu - what is asked of a flow, on the GPU; formulas: flow_query_math.h.
  */
 #include "flow_cuda.h"
+#include "flow_marker_math.h"
 #include "flow_query_math.h"
 
 static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
@@ -24,19 +25,15 @@ static __global__ void column_kernel(const __grid_constant__ struct flow_args a,
         flow_stream_column(&a, out, pitch, i);
 }
 
-enum sim_status flow_derive_cuda(struct sim_flow_system *s, enum sim_flow_derived kind,
-                                 void *out, int64_t pitch)
+static enum sim_status stream_function(struct sim_flow_system *s,
+                                       const struct flow_args *a, real *out,
+                                       int64_t pitch)
 {
-    const struct flow_args a = flow_args_of(s);
-    real *to = (real *)out;
-    if (kind != SIM_FLOW_STREAM)
-        return sim_launch(s->device, "flow: derived field", derive_kernel,
-                          flow_blocks(a.nx, a.ny), dim3(FLOW_ACROSS, FLOW_UP), 0, a,
-                          (int)kind, to, pitch);
     SIM_TRY(sim_launch(s->device, "flow: stream function", foot_kernel, dim3(1), dim3(1),
-                       0, a, to));
+                       0, *a, out));
     return sim_launch(s->device, "flow: stream function", column_kernel,
-                      dim3((unsigned)((a.nx + 128) / 128)), dim3(128), 0, a, to, pitch);
+                      dim3((unsigned)((a->nx + 128) / 128)), dim3(128), 0, *a, out,
+                      pitch);
 }
 
 static __global__ void __launch_bounds__(32 * FLOW_WARPS)
@@ -106,23 +103,80 @@ enum sim_status flow_force_cuda(struct sim_flow_system *s, const struct sim_flow
                       0, s->poisson.rows, rows, false, out);
 }
 
-static __global__ void trace_kernel(const __grid_constant__ struct flow_args a, double x0,
-                                    double y0, struct flow_marker *marker, int64_t count)
+/* --- markers ------------------------------------------------------------------------ */
+
+static __global__ void trace_kernel(const __grid_constant__ struct flow_args a,
+                                    struct sim_flow_markers m, double x0, double y0)
 {
     if (a.control->skip)
         return;
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < count;
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < m.capacity;
          k += (int64_t)gridDim.x * blockDim.x)
-        flow_trace(&a, x0, y0, &marker[k]);
+        flow_marker_step(&a, &m, x0, y0, k);
 }
 
-enum sim_status flow_trace_cuda(struct sim_flow_system *s,
-                                const struct sim_flow_markers *markers)
+static unsigned marker_blocks(const struct sim_flow_system *s)
+{
+    const int64_t blocks = (s->markers.capacity + 255) / 256;
+    return (unsigned)(blocks < 65535 ? blocks : 65535);
+}
+
+enum sim_status flow_trace_cuda(const struct sim_flow_system *s,
+                                const struct flow_args *a)
+{
+    return sim_launch(s->device, "flow: markers", trace_kernel, dim3(marker_blocks(s)),
+                      dim3(256), 0, *a, s->markers, s->x0, s->y0);
+}
+
+/* Counts are whole numbers in the array's place until all are there. */
+static __global__ void count_kernel(const __grid_constant__ struct flow_args a,
+                                    struct sim_flow_markers m, double x0, double y0,
+                                    real *out, int64_t pitch)
+{
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < m.capacity;
+         k += (int64_t)gridDim.x * blockDim.x) {
+        const int64_t c = flow_marker_cell(&a, &m, x0, y0, k, pitch);
+        if (c >= 0)
+            atomicAdd(reinterpret_cast<unsigned *>(out + c), 1u);
+    }
+}
+
+static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
+    counted_kernel(struct flow_args a, real *out, int64_t pitch, bool clear)
+{
+    FLOW_ELEMENTS(i, j, a.nx, a.ny)
+    {
+        real *at = out + j * pitch + i;
+        *at = clear ? (real)0 : (real) * reinterpret_cast<unsigned *>(at);
+    }
+}
+
+static enum sim_status count_markers(struct sim_flow_system *s, const struct flow_args *a,
+                                     real *out, int64_t pitch)
+{
+    const dim3 grid = flow_blocks(a->nx, a->ny), block(FLOW_ACROSS, FLOW_UP);
+    SIM_TRY(sim_launch(s->device, "flow: markers", counted_kernel, grid, block, 0, *a,
+                       out, pitch, true));
+    if (!s->markers.marker)
+        return SIM_OK;
+    SIM_TRY(sim_launch(s->device, "flow: markers", count_kernel, dim3(marker_blocks(s)),
+                       dim3(256), 0, *a, s->markers, s->x0, s->y0, out, pitch));
+    return sim_launch(s->device, "flow: markers", counted_kernel, grid, block, 0, *a, out,
+                      pitch, false);
+}
+
+/* --- the table's -------------------------------------------------------------------- */
+
+enum sim_status flow_derive_cuda(struct sim_flow_system *s, enum sim_flow_derived kind,
+                                 void *out, int64_t pitch)
 {
     const struct flow_args a = flow_args_of(s);
-    const int64_t blocks = (markers->count + 255) / 256;
-    return sim_launch(s->device, "flow: markers", trace_kernel,
-                      dim3((unsigned)(blocks < 65535 ? blocks : 65535)), dim3(256), 0, a,
-                      s->x0, s->y0, (struct flow_marker *)markers->position,
-                      markers->count);
+    real *to = (real *)out;
+    if (kind == SIM_FLOW_STREAM)
+        return stream_function(s, &a, to, pitch);
+    if (kind == SIM_FLOW_MARKERS)
+        return count_markers(s, &a, to, pitch);
+    return sim_launch(s->device, "flow: derived field", derive_kernel,
+                      flow_blocks(a.nx, a.ny), dim3(FLOW_ACROSS, FLOW_UP), 0, a,
+                      (int)kind, to, pitch);
 }

@@ -24,6 +24,7 @@ enum flow_pass {
     FLOW_SCALAR,      /* k: transport */
     FLOW_SCALAR_TAKE, /* k */
     FLOW_SCALAR_GHOSTS,
+    FLOW_TRACE, /* markers over the step, and new ones */
 };
 
 static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass, int k);
@@ -65,7 +66,8 @@ static enum sim_status flow_one_step(struct sim_flow_system *s)
         SIM_TRY(flow_pass(s, FLOW_CENTRE, 0));
     SIM_TRY(flow_pass(s, FLOW_END, 0));
     SIM_TRY(flow_pass(s, FLOW_GHOSTS, 0));
-    return flow_scalars(s);
+    SIM_TRY(flow_scalars(s));
+    return s->markers.marker ? flow_pass(s, FLOW_TRACE, 0) : SIM_OK;
 }
 
 static enum sim_status flow_step_plan(struct sim_flow_system *s, int64_t count)

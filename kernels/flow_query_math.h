@@ -1,5 +1,5 @@
-/* flow_query_math.h - the formulas of what is asked of a flow: derived quantities, the
- * force on an obstacle, paths of markers. For both backends.
+/* flow_query_math.h - the formulas of what is asked of a flow: derived quantities and the
+ * force on an obstacle. For both backends.
  *
  * Force. What the scheme would do at every face if nothing were there, from the stored
  * velocities of before and the pressure of now, is taken from what happened: the rest is
@@ -116,70 +116,6 @@ SIM_FN void flow_force_row(const struct flow_args *a, const struct sim_flow_box 
         }
     }
     out[0] = x, out[1] = y, out[2] = turn;
-}
-
-/* --- markers ------------------------------------------------------------------------ */
-
-struct flow_marker {
-    float x, y, age, kind; /* age < 0: not in the flow */
-};
-
-/* A component between four faces, at cell coordinates where its element (0, 0) is at (0,
- * 0); before: that of the step before, in the domain alone. */
-SIM_FN double flow_between(const struct flow_args *a, const real *now, const real *before,
-                           double share, double x, double y, int64_t most_i,
-                           int64_t most_j)
-{
-    const double fx = floor(x), fy = floor(y), tx = x - fx, ty = y - fy;
-    double corner[2][2];
-    for (int m = 0; m < 2; m++)
-        for (int k = 0; k < 2; k++) {
-            int64_t i = (int64_t)fx + k, j = (int64_t)fy + m;
-            i = i < -1 ? -1 : i > most_i + 1 ? most_i + 1 : i;
-            j = j < -1 ? -1 : j > most_j + 1 ? most_j + 1 : j;
-            const int64_t c = j * a->pitch + i;
-            const bool inner = i >= 0 && i <= most_i && j >= 0 && j <= most_j;
-            corner[m][k] = inner
-                               ? share * (double)before[c] + (1 - share) * (double)now[c]
-                               : (double)now[c];
-        }
-    const double low = corner[0][0] + tx * (corner[0][1] - corner[0][0]);
-    const double high = corner[1][0] + tx * (corner[1][1] - corner[1][0]);
-    return low + ty * (high - low);
-}
-
-/* The velocity at a point in cells from the lower left corner; share: of before. */
-SIM_FN void flow_velocity_at(const struct flow_args *a, double share, double x, double y,
-                             double *u, double *v)
-{
-    *u = flow_between(a, a->u, a->f, share, x, y - 0.5, a->nx, a->ny - 1);
-    *v = flow_between(a, a->v, a->g, share, x - 0.5, y, a->nx - 1, a->ny);
-}
-
-/* One marker over the last step: the midpoint rule, with the velocity of its middle. */
-SIM_FN void flow_trace(const struct flow_args *a, double x0, double y0,
-                       struct flow_marker *marker)
-{
-    const double dt = a->control->dt, width = (double)a->nx, height = (double)a->ny;
-    double u, v;
-    if (marker->age < 0)
-        return;
-    double x = ((double)marker->x - x0) / (double)a->dx;
-    double y = ((double)marker->y - y0) / (double)a->dy;
-    flow_velocity_at(a, 1, x, y, &u, &v);
-    flow_velocity_at(a, 0.5, x + 0.5 * dt * u / (double)a->dx,
-                     y + 0.5 * dt * v / (double)a->dy, &u, &v);
-    x = x + dt * u / (double)a->dx;
-    y = y + dt * v / (double)a->dy;
-    if (a->periodic_x)
-        x = x - width * floor(x / width);
-    if (a->periodic_y)
-        y = y - height * floor(y / height);
-    marker->x = (float)(x0 + x * (double)a->dx);
-    marker->y = (float)(y0 + y * (double)a->dy);
-    marker->age = marker->age + (float)dt;
-    if (!(x >= 0 && x <= width && y >= 0 && y <= height))
-        marker->age = -1;
 }
 
 #endif

@@ -230,7 +230,8 @@ void sim_flow_free(struct sim_flow *f)
                                       &f->solution,
                                       &f->force_field[0],
                                       &f->force_field[1],
-                                      &f->marker_positions};
+                                      &f->markers,
+                                      &f->emitters};
     free_scalars(f);
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         sim_buffer_free(own[k]);

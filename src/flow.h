@@ -84,7 +84,7 @@ struct sim_flow {
     struct sim_buffer level[SIM_POISSON_LEVELS][6], direction, product, solution;
     struct sim_buffer scalar[SIM_FLOW_SCALARS][2], scalar_edge[SIM_FLOW_SCALARS],
         hold[SIM_FLOW_SCALARS], held[SIM_FLOW_SCALARS], force_field[2];
-    struct sim_buffer derived[SIM_FLOW_DERIVED_COUNT], marker_positions;
+    struct sim_buffer derived[SIM_FLOW_DERIVED_COUNT], markers, emitters;
 
     /* host */
     struct sim_flow_edge *edge; /* west, east, south, north */
@@ -95,8 +95,6 @@ struct sim_flow {
     struct sim_flow_scalar_desc scalars[SIM_FLOW_SCALARS];
     struct sim_flow_scalar_edge *scalar_side[SIM_FLOW_SCALARS];
     uint8_t *solid; /* [ny][nx]; of the last prepare */
-    struct sim_flow_markers markers;
-
     struct sim_field views[SIM_FLOW_VIEWS], scalar_view[SIM_FLOW_SCALARS];
     bool ready;          /* tables on the device agree with the host's */
     bool settled;        /* ghosts agree with the velocity */
@@ -136,6 +134,19 @@ enum sim_status sim_flow_hold(struct sim_flow *f, int scalar,
 /* Acceleration (T - reference) * buoyancy by the scalar `heat`. */
 enum sim_status sim_flow_set_buoyancy(struct sim_flow *f, int heat, double x, double y,
                                       double reference);
+
+/* Massless points that go with the flow: `points` (x, y of each), put in once, and for
+ * each of `sources` (x, y) a new one every `every` steps, of which the last `kept` are
+ * there. Takes the place of those there were. kind: 0 for points, k for the k-th source,
+ * from 1. SIM_BAD_ARGUMENT for a point outside the grid. */
+struct sim_flow_marker_desc {
+    const double (*points)[2], (*sources)[2];
+    int64_t point_count, source_count, every, kept;
+};
+enum sim_status sim_flow_set_markers(struct sim_flow *f,
+                                     const struct sim_flow_marker_desc *desc);
+/* x, y, age and kind of each marker, [capacity][4]; age < 0: none. Waits. */
+enum sim_status sim_flow_read_markers(struct sim_flow *f, float *out);
 
 /* Fields of now. u and v may be painted (project them after), scalars too; the rest is
  * read only. */

@@ -22,6 +22,7 @@ static const struct {
     {"stream", 0, 0, 1, 1},
     {"u at cells", 0.5, 0.5, 0, 0},
     {"v at cells", 0.5, 0.5, 0, 0},
+    {"markers", 0.5, 0.5, 0, 0},
 };
 
 static enum sim_status derived(struct sim_flow *f, struct sim_field *field, int kind)

@@ -2,9 +2,7 @@
  * rounding, symmetry and threads to the bit, every kind of side and obstacle, errors. */
 #include "flow_case.h"
 
-/* --- states that stay
- * -------------------------------------------------------------------
- */
+/* --- states that stay --------------------------------------------------------------- */
 
 /* Fluid at rest under gravity: the pressure carries it, in one step, and nothing moves.
  */
@@ -96,9 +94,7 @@ static void couette(struct sim_device *device)
     sim_flow_free(&f);
 }
 
-/* --- bits
- * -------------------------------------------------------------------------------
- */
+/* --- bits --------------------------------------------------------------------------- */
 
 static void random_scene(struct sim_flow *f, uint64_t seed, bool obstacles)
 {
@@ -115,8 +111,8 @@ static void random_scene(struct sim_flow *f, uint64_t seed, bool obstacles)
     }
     set_side(f, SIM_FLOW_SOUTH, seed & 4 ? SIM_FLOW_FREE_SLIP : SIM_FLOW_NO_SLIP, 0, 0.3);
     for (uint64_t k = 0; k < 7 && obstacles; k++)
-        add_disc(f, "", w * (0.15 + 0.85 * noise(seed, 3 * k)), h * noise(seed, 3 * k + 1),
-                 0.2 * fmin(w, h) * noise(seed, 3 * k + 2));
+        add_disc(f, "", w * (0.15 + 0.85 * noise(seed, 3 * k)),
+                 h * noise(seed, 3 * k + 1), 0.2 * fmin(w, h) * noise(seed, 3 * k + 2));
 }
 
 static uint64_t hash_of(const double *values, int64_t count, uint64_t hash)
@@ -216,9 +212,7 @@ static void mirror(struct sim_device *device, enum sim_flow_wall wall)
     sim_flow_free(&f);
 }
 
-/* --- obstacles and regions
- * --------------------------------------------------------------
- */
+/* --- obstacles and regions ---------------------------------------------------------- */
 
 /* A wall one cell thick with a gap, a closed pocket with gravity in it, a single cell, an
  * obstacle that covers a side: the flow is divergence-free and rests where it is shut in.
@@ -281,9 +275,7 @@ static void all_solid(struct sim_device *device)
     sim_flow_free(&f);
 }
 
-/* --- scalars
- * ----------------------------------------------------------------------------
- */
+/* --- scalars ------------------------------------------------------------------------ */
 
 /* No new extrema, and what a closed box holds stays to rounding. */
 static void scalars(struct sim_device *device, bool is_double)
@@ -313,9 +305,90 @@ static void scalars(struct sim_device *device, bool is_double)
     sim_flow_free(&f);
 }
 
-/* --- time
- * -------------------------------------------------------------------------------
- */
+/* --- markers ------------------------------------------------------------------------ */
+
+/* Where a marker is after a while in Taylor and Green's vortices, which stand still where
+ * there is next to no viscosity. */
+static void carried(struct sim_device *device, double dt, double where[2])
+{
+    const int64_t n = 32;
+    const double h = 6.283185307179586 / (double)n;
+    struct sim_flow_desc d = square(n, n, 1e-6, true);
+    struct sim_flow f;
+    const double points[1][2] = {{2.3, 1.1}};
+    const struct sim_flow_marker_desc markers = {.points = points, .point_count = 1};
+    double *now = malloc((size_t)((n + 1) * (n + 1)) * sizeof *now);
+    float at[4];
+    d.dx = d.dy = h;
+    d.dt = dt;
+    CHECK_OK(sim_flow_new(device, &d, &f));
+    set_periodic(&f, 0);
+    set_periodic(&f, 1);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i <= n; i++)
+            now[j * (n + 1) + i] = -cos((double)i * h) * sin(((double)j + 0.5) * h);
+    CHECK_OK(sim_field_write(sim_flow_view(&f, SIM_FLOW_VIEW_U), now));
+    for (int64_t j = 0; j <= n; j++)
+        for (int64_t i = 0; i < n; i++)
+            now[j * n + i] = sin(((double)i + 0.5) * h) * cos((double)j * h);
+    CHECK_OK(sim_field_write(sim_flow_view(&f, SIM_FLOW_VIEW_V), now));
+    CHECK_OK(sim_flow_set_markers(&f, &markers));
+    CHECK_OK(sim_flow_step(&f, (int64_t)(2 / dt + 0.5)));
+    CHECK_OK(sim_flow_read_markers(&f, at));
+    CHECK_NEAR((double)at[2], 2, 1e-5);
+    where[0] = (double)at[0], where[1] = (double)at[1];
+    free(now);
+    sim_flow_free(&f);
+}
+
+static void paths(struct sim_device *device)
+{
+    double a[2], b[2], c[2];
+    carried(device, 0.08, a);
+    carried(device, 0.04, b);
+    carried(device, 0.02, c);
+    const double order =
+        log2(hypot(a[0] - b[0], a[1] - b[1]) / hypot(b[0] - c[0], b[1] - c[1]));
+    printf("     markers: order %.2f in time\n", order);
+    CHECK_NEAR(order, 2, 0.2);
+}
+
+/* Sources put one marker each every few steps, the oldest give way, and what leaves is
+ * gone. */
+static void streaks(struct sim_device *device)
+{
+    struct sim_flow_desc d = square(32, 16, 1e-2, false);
+    struct sim_flow f;
+    struct sim_field_sums sums;
+    float where[20][4];
+    int alive = 0;
+    CHECK_OK(sim_flow_new(device, &d, &f));
+    set_side(&f, SIM_FLOW_WEST, SIM_FLOW_INFLOW, 1, 0);
+    set_side(&f, SIM_FLOW_EAST, SIM_FLOW_OUTFLOW, 0, 0);
+    set_side(&f, SIM_FLOW_SOUTH, SIM_FLOW_FREE_SLIP, 0, 0);
+    set_side(&f, SIM_FLOW_NORTH, SIM_FLOW_FREE_SLIP, 0, 0);
+    const double sources[2][2] = {{0.1, 0.1}, {0.1, 0.4}};
+    const struct sim_flow_marker_desc markers = {
+        .sources = sources, .source_count = 2, .every = 3, .kept = 10};
+    CHECK_OK(sim_flow_set_markers(&f, &markers));
+    CHECK_OK(sim_flow_step(&f, 12));
+    CHECK_OK(sim_field_sums(sim_flow_view(&f, SIM_FLOW_VIEW_DERIVED + SIM_FLOW_MARKERS),
+                            &sums));
+    CHECK(sums.sum == 8); /* after steps 3, 6, 9, 12 */
+    CHECK_OK(sim_flow_step(&f, 400));
+    CHECK_OK(sim_flow_read_markers(&f, &where[0][0]));
+    for (int k = 0; k < 20; k++) {
+        alive += where[k][2] >= 0;
+        CHECK(where[k][2] < 0 || where[k][0] <= 1.0f);
+    }
+    CHECK(alive == 20);
+    const double outside[1][2] = {{2, 0}};
+    const struct sim_flow_marker_desc wrong = {.points = outside, .point_count = 1};
+    CHECK(sim_flow_set_markers(&f, &wrong) == SIM_BAD_ARGUMENT);
+    sim_flow_free(&f);
+}
+
+/* --- time --------------------------------------------------------------------------- */
 
 static void landing(struct sim_device *device)
 {
@@ -376,9 +449,7 @@ static void blow_up(struct sim_device *device)
     sim_flow_free(&f);
 }
 
-/* --- errors
- * -----------------------------------------------------------------------------
- */
+/* --- errors ------------------------------------------------------------------------- */
 
 static void errors(struct sim_device *device)
 {
@@ -431,6 +502,8 @@ int main(void)
         mirror(devices[k], SIM_FLOW_STAIRCASE);
         mirror(devices[k], SIM_FLOW_CUT_CELLS);
         all_solid(devices[k]);
+        paths(devices[k]);
+        streaks(devices[k]);
         landing(devices[k]);
         drift(devices[k]);
         blow_up(devices[k]);
