@@ -3,7 +3,7 @@
 #ifndef FLOW_CPU_H
 #define FLOW_CPU_H
 
-#include "flow_math.h"
+#include "flow_scalar_math.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__)

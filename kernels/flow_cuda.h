@@ -9,7 +9,7 @@ extern "C" {
 #include "flow.h"
 }
 
-#include "flow_math.h"
+#include "flow_scalar_math.h"
 
 #define FLOW_ROW_LANES 32
 #define FLOW_LANES     256
