@@ -126,9 +126,27 @@ struct sim_modal {
     const double *drive;   /* device, [ny][nx]: what a step adds; NULL */
 };
 
+/* Half a step of alternating directions, or a part of an iteration. With A the operator
+ * along `axis` and B that across it, both with half of a decay, solves
+ *     (alpha - A/2) to = beta from + B/2 from + drive/2 + extra
+ * line by line. drive: what the walls give by themselves, with the rows of signals
+ * `along` and `across`, and the sources with `source`. Cells that take no part keep their
+ * value.
+ */
+struct sim_diffusion_sweep {
+    int species, axis;
+    double alpha, beta;
+    const void *from;                    /* like now[], all members */
+    void *to;                            /* another array */
+    const void *extra;                   /* likewise; NULL: 0 */
+    const void *along, *across, *source; /* rows on the device; source NULL: no drive */
+    void *scratch;                       /* two more arrays, where the ops want them */
+};
+
 struct sim_diffusion_ops {
     const char *name;
     size_t real_bytes;
+    bool sweep_scratch; /* sweep needs scratch */
 
     /* Do `steps` explicit Euler steps. Enqueues. now[] holds the result, next[] is
      * overwritten. SIM_BAD_ARGUMENT when the asked variant cannot do this system. */
@@ -136,6 +154,18 @@ struct sim_diffusion_ops {
     /* The variant and depth that advance would take; text for a table or a picture. */
     enum sim_status (*describe)(const struct sim_diffusion_system *, int64_t steps,
                                 char *text, size_t size);
+
+    /* For diffusion_implicit.c. All members; enqueue. The half step: to = from + L/2 from
+     * + drive by one row, L = A + B. Reaction: now[] over `duration`, by Heun's rule. */
+    enum sim_status (*sweep)(struct sim_diffusion_system *,
+                             const struct sim_diffusion_sweep *);
+    enum sim_status (*half)(struct sim_diffusion_system *, int species, const void *from,
+                            const void *row, void *to);
+    enum sim_status (*react)(struct sim_diffusion_system *, double duration);
+    /* The largest |rhs - (u - L/2 u)| and the largest |u|; NaN where there is one. Waits.
+     */
+    enum sim_status (*residual)(struct sim_diffusion_system *, int species, const void *u,
+                                const void *rhs, double *residual, double *size);
 
     /* For diffusion_jump.c; arrays of double on the device, packed. A member to double
      * and back; c = a b with a [m][k], b [k][n], each element summed in ascending order

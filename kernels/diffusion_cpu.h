@@ -43,6 +43,19 @@ enum sim_status diffusion_cpu_blocked(const struct sim_diffusion_system *,
                                       const struct diffusion_cpu_variant *, int depth,
                                       const real *signal);
 
+/* Operations of the table that live in diffusion_cpu_line.c; contracts in diffusion.h. */
+#define diffusion_sweep_cpu    SIM_TYPED(diffusion_sweep_cpu)
+#define diffusion_half_cpu     SIM_TYPED(diffusion_half_cpu)
+#define diffusion_react_cpu    SIM_TYPED(diffusion_react_cpu)
+#define diffusion_residual_cpu SIM_TYPED(diffusion_residual_cpu)
+enum sim_status diffusion_sweep_cpu(struct sim_diffusion_system *,
+                                    const struct sim_diffusion_sweep *);
+enum sim_status diffusion_half_cpu(struct sim_diffusion_system *, int, const void *,
+                                   const void *, void *);
+enum sim_status diffusion_react_cpu(struct sim_diffusion_system *, double);
+enum sim_status diffusion_residual_cpu(struct sim_diffusion_system *, int, const void *,
+                                       const void *, double *, double *);
+
 /* Operations of the table that live in diffusion_cpu_dense.c; contracts in diffusion.h.
  */
 #define diffusion_widen_cpu   SIM_TYPED(diffusion_widen_cpu)

@@ -277,8 +277,13 @@ static const struct sim_diffusion_ops diffusion_ops = {
     .name = "cuda single",
 #endif
     .real_bytes = sizeof(real),
+    .sweep_scratch = true,
     .advance = diffusion_advance_cuda,
     .describe = diffusion_describe_cuda,
+    .sweep = diffusion_sweep_cuda,
+    .half = diffusion_half_cuda,
+    .react = diffusion_react_cuda,
+    .residual = diffusion_residual_cuda,
     .widen = diffusion_widen_cuda,
     .narrow = diffusion_narrow_cuda,
     .product = diffusion_product_cuda,

@@ -59,6 +59,20 @@ int diffusion_small_blocks(const struct sim_diffusion_system *);
 enum sim_status diffusion_small_cuda(const struct sim_diffusion_system *, int64_t steps,
                                      const real *signal);
 
+/* Operations of the table that live in diffusion_cuda_line.cu; contracts in diffusion.h.
+ */
+#define diffusion_sweep_cuda    SIM_TYPED(diffusion_sweep_cuda)
+#define diffusion_half_cuda     SIM_TYPED(diffusion_half_cuda)
+#define diffusion_react_cuda    SIM_TYPED(diffusion_react_cuda)
+#define diffusion_residual_cuda SIM_TYPED(diffusion_residual_cuda)
+enum sim_status diffusion_sweep_cuda(struct sim_diffusion_system *,
+                                     const struct sim_diffusion_sweep *);
+enum sim_status diffusion_half_cuda(struct sim_diffusion_system *, int, const void *,
+                                    const void *, void *);
+enum sim_status diffusion_react_cuda(struct sim_diffusion_system *, double);
+enum sim_status diffusion_residual_cuda(struct sim_diffusion_system *, int, const void *,
+                                        const void *, double *, double *);
+
 /* Operations of the table that live in diffusion_cuda_dense.cu; contracts in diffusion.h.
  */
 #define diffusion_widen_cuda   SIM_TYPED(diffusion_widen_cuda)

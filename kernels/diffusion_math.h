@@ -54,20 +54,28 @@ SIM_FN real diffusion_ghost(struct diffusion_edge g, real w, real u0, real u1)
     return sim_fma(g.inner, u0, sim_fma(g.second, u1, sim_fma(g.driven, w, g.base)));
 }
 
-/* The value outside side `side` at its cell k; `signal` is the step's row. */
-SIM_FN real diffusion_outside(const struct diffusion_args *a, int species, int side,
-                              int64_t k, const real *signal, real u0, real u1)
+/* The wall's numbers on side `side` at its cell k, and which signal drives it. */
+SIM_FN struct diffusion_edge diffusion_edge_at(const struct diffusion_args *a,
+                                               int species, int side, int64_t k,
+                                               int *signal)
 {
-    if (a->uniform[species][side])
-        return diffusion_ghost(a->wall[species][side],
-                               signal[a->wall_signal[species][side]], u0, u1);
     int64_t at = (side == SIM_WEST    ? 0
                   : side == SIM_EAST  ? a->ny
                   : side == SIM_SOUTH ? 2 * a->ny
                                       : 2 * a->ny + a->nx) +
                  k;
-    return diffusion_ghost(a->edge[species][at], signal[a->edge_signal[species][at]], u0,
-                           u1);
+    *signal = a->uniform[species][side] ? a->wall_signal[species][side]
+                                        : a->edge_signal[species][at];
+    return a->uniform[species][side] ? a->wall[species][side] : a->edge[species][at];
+}
+
+/* The value outside side `side` at its cell k; `signal` is the step's row. */
+SIM_FN real diffusion_outside(const struct diffusion_args *a, int species, int side,
+                              int64_t k, const real *signal, real u0, real u1)
+{
+    int number;
+    const struct diffusion_edge edge = diffusion_edge_at(a, species, side, k, &number);
+    return diffusion_ghost(edge, signal[number], u0, u1);
 }
 
 /* Harmonic mean, 0 where either is 0. */

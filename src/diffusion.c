@@ -8,6 +8,7 @@
 #include "diffusion.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,6 +159,7 @@ void sim_diffusion_free(struct sim_diffusion *d)
     sim_buffer_free(&d->mask);
     sim_buffer_free(&d->signals);
     sim_buffer_free(&d->workspace);
+    sim_buffer_free(&d->lines);
     free(d->mask_host);
     *d = (struct sim_diffusion){0};
 }
@@ -285,19 +287,20 @@ static double axis_factor(const struct sim_diffusion *d, int s, int axis)
     return most;
 }
 
+double sim_diffusion_axis_rate(const struct sim_diffusion *d, int s, int axis)
+{
+    const double spacing = axis ? d->desc.dy : d->desc.dx;
+    const double D =
+        d->system.conductance[s] ? d->diffusivity_max[s] : d->desc.diffusivity[s][axis];
+    return axis_factor(d, s, axis) * D / (spacing * spacing);
+}
+
 enum sim_status sim_diffusion_limit(struct sim_diffusion *d, double *dt)
 {
     double most = fast_rate(d);
-    for (int s = 0; s < d->system.species; s++) {
-        const double spacing[2] = {d->desc.dx, d->desc.dy};
-        double rate = fast_rate(d);
-        for (int axis = 0; axis < 2; axis++) {
-            const double D = d->system.conductance[s] ? d->diffusivity_max[s]
-                                                      : d->desc.diffusivity[s][axis];
-            rate += axis_factor(d, s, axis) * D / (spacing[axis] * spacing[axis]);
-        }
-        most = fmax(most, rate);
-    }
+    for (int s = 0; s < d->system.species; s++)
+        most = fmax(most, fast_rate(d) + sim_diffusion_axis_rate(d, s, 0) +
+                              sim_diffusion_axis_rate(d, s, 1));
     *dt = most > 0 ? 2 / most : HUGE_VAL;
     return SIM_OK;
 }
@@ -372,5 +375,9 @@ enum sim_status sim_diffusion_describe(struct sim_diffusion *d, int64_t count, c
                                        size_t size)
 {
     SIM_TRY(sim_diffusion_prepare(d));
+    if (d->desc.integrator != SIM_EULER) {
+        snprintf(text, size, "%s", sim_diffusion_implicit_name(d));
+        return SIM_OK;
+    }
     return d->ops->describe(&d->system, count, text, size);
 }

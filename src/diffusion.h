@@ -73,7 +73,8 @@ struct sim_diffusion {
     struct sim_diffusion_system system;
     struct sim_buffer arrays[SIM_SPECIES_MAX][2]; /* now and next, in turns */
     struct sim_buffer conductance[SIM_SPECIES_MAX], mask, edges[SIM_SPECIES_MAX],
-        edge_signals[SIM_SPECIES_MAX], signals, source[SIM_SOURCE_FIELDS], workspace;
+        edge_signals[SIM_SPECIES_MAX], signals, source[SIM_SOURCE_FIELDS], workspace,
+        lines;                /* of the implicit sweeps */
     struct sim_field *fields; /* [species][count] */
 
     struct sim_wall *walls[SIM_SPECIES_MAX]; /* host: west, east, south, north */
@@ -141,6 +142,10 @@ enum sim_status sim_diffusion_prepare(struct sim_diffusion *d);
 /* Uploads rows of signals for `rows` steps from now. */
 enum sim_status sim_diffusion_signals(struct sim_diffusion *d, int64_t rows);
 bool sim_diffusion_varies(const struct sim_diffusion *d); /* in time, by a signal */
+/* A row of signals for time t; rows of one's own to the device, overwriting them here. */
+void sim_diffusion_row(const struct sim_diffusion *d, double t, double row[SIM_SIGNALS]);
+enum sim_status sim_diffusion_put_rows(struct sim_diffusion *d,
+                                       double (*row)[SIM_SIGNALS], int64_t rows);
 double sim_signal_at(const struct sim_signal *signal, double t);
 
 /* diffusion_walls.c, for diffusion.c: cells along a side, and where it begins in the
@@ -158,11 +163,19 @@ enum sim_status sim_diffusion_keep_edges(struct sim_diffusion *d, int s,
  * wall a side, no signals, no reaction but decay. Waits for nothing. */
 enum sim_status sim_diffusion_jump(struct sim_diffusion *d, int64_t steps,
                                    bool continuous);
-/* The same for any scheme. */
+/* The same for any scheme; and why that cannot be done with this system, NULL where it
+ * can (after sim_diffusion_prepare). */
 enum sim_status sim_diffusion_modes(struct sim_diffusion *d, enum sim_modal_scheme scheme,
                                     int64_t steps);
+const char *sim_diffusion_no_modes(const struct sim_diffusion *d);
 
 /* diffusion_implicit.c: steps of Crank-Nicolson or of ADI; step calls it. */
 enum sim_status sim_diffusion_implicit(struct sim_diffusion *d, int64_t count);
+/* What that would do, in words. */
+const char *sim_diffusion_implicit_name(const struct sim_diffusion *d);
+
+/* diffusion.c: the rate of the sharpest mode along an axis, at most (dt times it is 4 r
+ * between walls that let nothing through). */
+double sim_diffusion_axis_rate(const struct sim_diffusion *d, int s, int axis);
 
 #endif

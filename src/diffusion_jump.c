@@ -129,15 +129,6 @@ static enum sim_status make_axis(const struct sim_diffusion *d, int s, int which
     const size_t n = (size_t)a->n;
     size_t bytes;
     SIM_TRY(sim_size_multiply(n, n * sizeof(double), "jump: the modes", &bytes));
-    if (!periodic && (from == OTHER || to == OTHER))
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "diffusion: jump and the implicit integrators know "
-                        "no-flux, fixed, flux and periodic walls only");
-    if (!periodic &&
-        (!d->system.uniform[s][2 * which] || !d->system.uniform[s][2 * which + 1]))
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "diffusion: jump and the implicit integrators need "
-                        "one rule on the whole of a side");
     a->forward = malloc(bytes);
     a->back = malloc(bytes);
     a->value = malloc(n * sizeof(double));
@@ -150,22 +141,37 @@ static enum sim_status make_axis(const struct sim_diffusion *d, int s, int which
     return SIM_OK;
 }
 
-static enum sim_status check(const struct sim_diffusion *d)
+static const char *no_modes_of(const struct sim_diffusion *d, int s)
 {
-    bool plain = !d->system.mask && d->system.source_fields == 0 &&
-                 (d->desc.reaction == SIM_REACTION_NONE || d->desc.reaction == SIM_DECAY);
-    for (int s = 0; s < d->system.species; s++)
-        plain = plain && !d->system.conductance[s];
-    if (!plain)
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "diffusion: jump and the implicit integrators need "
-                        "constant D and sources, no domain and no reaction "
-                        "but decay");
+    if (d->system.conductance[s])
+        return "D is a field";
+    for (int side = 0; side < SIM_SIDES; side++) {
+        if (d->periodic[side])
+            continue;
+        if (!d->system.uniform[s][side])
+            return "a side has more than one rule";
+        const int64_t along = side < SIM_SOUTH ? d->desc.nx : d->desc.ny;
+        if (along > 1 && end_of(&d->system.wall[s][side]) == OTHER)
+            return "of the walls only no-flux, fixed, flux and periodic ones have modes "
+                   "in closed form, Robin walls do not";
+    }
+    return NULL;
+}
+
+const char *sim_diffusion_no_modes(const struct sim_diffusion *d)
+{
+    if (d->system.mask)
+        return "there is a domain";
+    if (d->system.source_fields)
+        return "a source is a field";
+    if (d->desc.reaction != SIM_REACTION_NONE && d->desc.reaction != SIM_DECAY)
+        return "there is a reaction other than decay";
     if (sim_diffusion_varies(d))
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "diffusion: jump and the implicit integrators need "
-                        "walls and sources that do not vary in time");
-    return SIM_OK;
+        return "a wall or a source varies in time";
+    const char *why = NULL;
+    for (int s = 0; s < d->system.species && !why; s++)
+        why = no_modes_of(d, s);
+    return why;
 }
 
 /* What a step adds to each cell: constant sources and the walls' own values. */
@@ -317,12 +323,13 @@ static enum sim_status jump_species(struct sim_diffusion *d, int s,
     return status;
 }
 
-/* n steps of a scheme, whichever; also for diffusion_implicit.c. */
 enum sim_status sim_diffusion_modes(struct sim_diffusion *d, enum sim_modal_scheme scheme,
                                     int64_t steps)
 {
     SIM_TRY(sim_diffusion_prepare(d));
-    SIM_TRY(check(d));
+    const char *why = sim_diffusion_no_modes(d);
+    if (why)
+        return sim_fail(SIM_BAD_ARGUMENT, "diffusion: jump cannot do this: %s", why);
     for (int s = 0; s < d->system.species && steps > 0; s++)
         SIM_TRY(jump_species(d, s, scheme, steps));
     d->steps += steps;

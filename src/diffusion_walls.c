@@ -281,8 +281,8 @@ bool sim_diffusion_varies(const struct sim_diffusion *d)
     return d->signal_count > 1;
 }
 
-/* Row of one step: the signals, then dt times the constant sources. */
-static void signal_row(const struct sim_diffusion *d, double t, double row[SIM_SIGNALS])
+/* The signals at time t, then dt times the constant sources. */
+void sim_diffusion_row(const struct sim_diffusion *d, double t, double row[SIM_SIGNALS])
 {
     for (int k = 0; k < SIM_SIGNALS; k++)
         row[k] = k < SIM_SIGNAL_USER && k < d->signal_count
@@ -294,31 +294,33 @@ static void signal_row(const struct sim_diffusion *d, double t, double row[SIM_S
             d->desc.dt * d->constant[k].value * row[d->constant[k].signal];
 }
 
-enum sim_status sim_diffusion_signals(struct sim_diffusion *d, int64_t rows)
+enum sim_status sim_diffusion_put_rows(struct sim_diffusion *d,
+                                       double (*row)[SIM_SIGNALS], int64_t rows)
 {
-    const size_t size = d->ops->real_bytes, bytes = (size_t)rows * SIM_SIGNALS * size;
-    char *packed = malloc(bytes);
-    if (!packed)
-        return sim_fail(SIM_HOST_MEMORY, "diffusion: no memory for signals");
-    for (int64_t k = 0; k < rows; k++) {
-        double row[SIM_SIGNALS];
-        signal_row(d, d->desc.time + (double)(d->steps + k) * d->desc.dt, row);
-        for (int n = 0; n < SIM_SIGNALS; n++) {
-            if (d->desc.is_double)
-                ((double *)(void *)packed)[k * SIM_SIGNALS + n] = row[n];
-            else
-                ((float *)(void *)packed)[k * SIM_SIGNALS + n] = (float)row[n];
+    const size_t bytes = (size_t)rows * SIM_SIGNALS * d->ops->real_bytes;
+    double *value = row[0];
+    if (!d->desc.is_double) /* narrowed in place: never ahead of what is still to read */
+        for (int64_t k = 0; k < rows * SIM_SIGNALS; k++) {
+            const float narrow = (float)value[k];
+            memcpy((char *)value + (size_t)k * sizeof narrow, &narrow, sizeof narrow);
         }
-    }
-    enum sim_status status = SIM_OK;
     if (!d->signals.data || d->signals.bytes < bytes) {
         sim_buffer_free(&d->signals);
-        status = sim_buffer_new(d->system.device, bytes, "signals", &d->signals);
+        SIM_TRY(sim_buffer_new(d->system.device, bytes, "signals", &d->signals));
     }
-    if (status == SIM_OK)
-        status = sim_buffer_write(&d->signals, 0, packed, bytes);
-    free(packed);
     d->system.signal = d->signals.data;
     d->system.signal_stride = rows > 1 ? SIM_SIGNALS : 0;
+    return sim_buffer_write(&d->signals, 0, value, bytes);
+}
+
+enum sim_status sim_diffusion_signals(struct sim_diffusion *d, int64_t rows)
+{
+    double(*row)[SIM_SIGNALS] = malloc((size_t)rows * sizeof *row);
+    if (!row)
+        return sim_fail(SIM_HOST_MEMORY, "diffusion: no memory for signals");
+    for (int64_t k = 0; k < rows; k++)
+        sim_diffusion_row(d, d->desc.time + (double)(d->steps + k) * d->desc.dt, row[k]);
+    enum sim_status status = sim_diffusion_put_rows(d, row, rows);
+    free(row);
     return status;
 }

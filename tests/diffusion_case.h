@@ -1,5 +1,5 @@
-/* diffusion_case.h - what the tests of diffusion share: devices, random systems, and
- * states read whole. */
+/* diffusion_case.h - what the tests of diffusion share: devices, walls, random systems,
+ * and states read whole. */
 #ifndef DIFFUSION_CASE_H
 #define DIFFUSION_CASE_H
 
@@ -19,6 +19,42 @@ static inline int open_devices(struct sim_device **devices)
     else
         check_skip("no GPU: the CUDA half");
     return count;
+}
+
+/* Slow builds and other checkers ask for smaller sizes. */
+static inline bool small_only(void)
+{
+    return getenv("SIMLUA_SMALL") != NULL;
+}
+
+/* n by n cells of 1 by 1, D = 1. */
+static inline struct sim_diffusion_desc square(int64_t n, double dt, bool is_double)
+{
+    return (struct sim_diffusion_desc){.nx = n,
+                                       .ny = n,
+                                       .dx = 1,
+                                       .dy = 1,
+                                       .dt = dt,
+                                       .diffusivity = {{1, 1}},
+                                       .is_double = is_double};
+}
+
+static inline void set_side(struct sim_diffusion *d, int side, enum sim_wall_kind kind,
+                            bool at_node, double value)
+{
+    const struct sim_wall_desc wall = {.side = (enum sim_side)side,
+                                       .kind = kind,
+                                       .at_node = at_node,
+                                       .species = -1,
+                                       .value = value,
+                                       .h = 0.3};
+    CHECK_OK(sim_diffusion_set_wall(d, &wall));
+}
+
+static inline void set_all(struct sim_diffusion *d, enum sim_wall_kind kind, bool at_node)
+{
+    for (int side = 0; side < SIM_SIDES; side++)
+        set_side(d, side, kind, at_node, 0);
 }
 
 /* Uniform in [0, 1), by index. */
@@ -91,6 +127,43 @@ static inline void put_noise(struct sim_diffusion *d, uint64_t seed, double low,
             put(d, s, member, values);
         }
     free(values);
+}
+
+/* Of the first member's u. NaN where there is one. */
+static inline double largest_difference(struct sim_diffusion *a, struct sim_diffusion *b)
+{
+    double *x = get(a, 0, 0), *y = get(b, 0, 0), worst = 0;
+    for (size_t c = 0; c < cells_of(a); c++)
+        worst = fabs(x[c] - y[c]) <= worst ? worst : fabs(x[c] - y[c]);
+    free(x);
+    free(y);
+    return worst;
+}
+
+/* Of the first member's u. */
+static inline double sum_of(struct sim_diffusion *d)
+{
+    double *u = get(d, 0, 0), sum = 0;
+    for (size_t c = 0; c < cells_of(d); c++)
+        sum += u[c];
+    free(u);
+    return sum;
+}
+
+/* D of every cell, from a list. */
+static inline void put_diffusivity(struct sim_diffusion *d, int s, const double *D)
+{
+    const struct sim_field_desc of = {.nx = d->desc.nx,
+                                      .ny = d->desc.ny,
+                                      .dx = d->desc.dx,
+                                      .dy = d->desc.dy,
+                                      .is_double = true};
+    struct sim_field field;
+    if (!CHECK_OK(sim_field_new(d->system.device, &of, &field)))
+        return;
+    CHECK_OK(sim_field_write(&field, D));
+    CHECK_OK(sim_diffusion_set_diffusivity(d, s, &field));
+    sim_field_free(&field);
 }
 
 /* The number of cells whose bits differ; all of them, if the shapes do. */

@@ -6,34 +6,6 @@
 #define GOLDEN "tests/reference/diffusion_golden.csv"
 #define PI     3.14159265358979323846
 
-static struct sim_diffusion_desc square(int64_t n, double r, bool is_double)
-{
-    return (struct sim_diffusion_desc){.nx = n,
-                                       .ny = n,
-                                       .dx = 1,
-                                       .dy = 1,
-                                       .dt = r,
-                                       .diffusivity = {{1, 1}},
-                                       .is_double = is_double};
-}
-
-static void set_side(struct sim_diffusion *d, int side, enum sim_wall_kind kind,
-                     bool at_node, double value)
-{
-    const struct sim_wall_desc wall = {.side = (enum sim_side)side,
-                                       .kind = kind,
-                                       .at_node = at_node,
-                                       .species = -1,
-                                       .value = value};
-    CHECK_OK(sim_diffusion_set_wall(d, &wall));
-}
-
-static void set_all(struct sim_diffusion *d, enum sim_wall_kind kind, bool at_node)
-{
-    for (int side = 0; side < SIM_SIDES; side++)
-        set_side(d, side, kind, at_node, 0);
-}
-
 /* --- the golden file ---------------------------------------------------------------- */
 
 static double golden_quantity(const double *u, const char *quantity, int i, int j)
@@ -290,15 +262,17 @@ static void test_symmetry(struct sim_device *device, enum sim_reaction reaction)
 /* u = 1 + x^2 + 3 y^2 + 1.2 t with source 1.2 - 2 - 6 and its own values at nodes
  * outside: exact for the 5-point scheme (the manufactured solution of the FEniCS
  * tutorial). */
-static void test_manufactured(struct sim_device *device)
+static void test_manufactured(struct sim_device *device, enum sim_integrator integrator,
+                              double dt, int64_t steps)
 {
     const struct sim_diffusion_desc desc = {.nx = 14,
                                             .ny = 11,
                                             .dx = 0.1,
                                             .dy = 0.125,
-                                            .dt = 0.002,
+                                            .dt = dt,
                                             .diffusivity = {{1, 1}},
-                                            .is_double = true};
+                                            .is_double = true,
+                                            .integrator = integrator};
     struct sim_diffusion d;
     const double ramp[][2] = {{0, 0}, {10, 12}}; /* 1.2 t */
     const struct sim_signal time = {
@@ -339,25 +313,28 @@ static void test_manufactured(struct sim_device *device)
     for (int c = 0; c < 14 * 11; c++)
         start[c] = 1 + pow(0.1 * (c % 14), 2) + 3 * pow(0.125 * (c / 14), 2);
     put(&d, 0, 0, start);
-    CHECK_OK(sim_diffusion_step(&d, 500));
+    CHECK_OK(sim_diffusion_step(&d, steps));
     double *u = get(&d, 0, 0), worst = 0;
     for (int c = 0; c < 14 * 11; c++)
-        worst = fmax(worst, fabs(u[c] - start[c] - 1.2 * 500 * 0.002));
+        worst = fmax(worst, fabs(u[c] - start[c] - 1.2 * (double)steps * dt));
     CHECK_NEAR(worst, 0, 5e-13);
     free(u);
     sim_diffusion_free(&d);
 }
 
 /* Fixed at the west face, Robin at the east one: -D u' = h (u - u_inf). */
-static void test_robin(struct sim_device *device, bool at_node)
+static void test_robin(struct sim_device *device, bool at_node,
+                       enum sim_integrator integrator)
 {
+    const bool euler = integrator == SIM_EULER;
     const struct sim_diffusion_desc desc = {.nx = 12,
                                             .ny = 3,
                                             .dx = 0.5,
                                             .dy = 0.5,
-                                            .dt = 0.05,
+                                            .dt = euler ? 0.05 : 2,
                                             .diffusivity = {{1.3, 1}},
-                                            .is_double = true};
+                                            .is_double = true,
+                                            .integrator = integrator};
     const struct sim_wall_desc east = {.side = SIM_EAST,
                                        .kind = SIM_ROBIN,
                                        .species = -1,
@@ -369,7 +346,7 @@ static void test_robin(struct sim_device *device, bool at_node)
         return;
     set_side(&d, SIM_WEST, SIM_FIXED, false, 2);
     CHECK_OK(sim_diffusion_set_wall(&d, &east));
-    CHECK_OK(sim_diffusion_step(&d, 40000));
+    CHECK_OK(sim_diffusion_step(&d, euler ? 40000 : 600));
     const double length = at_node ? 5.75 : 6,
                  slope = -0.6 * (2 - 0.2) / (1.3 + 0.6 * length);
     double *u = get(&d, 0, 0);
@@ -380,36 +357,32 @@ static void test_robin(struct sim_device *device, bool at_node)
 }
 
 /* Two layers between held walls: with harmonic faces exactly two straight lines. */
-static void test_layers(struct sim_device *device)
+static void test_layers(struct sim_device *device, enum sim_integrator integrator)
 {
+    const bool euler = integrator == SIM_EULER;
     const struct sim_diffusion_desc desc = {.nx = 10,
                                             .ny = 2,
                                             .dx = 1,
                                             .dy = 1,
-                                            .dt = 0.05,
+                                            .dt = euler ? 0.05 : 3,
                                             .diffusivity = {{1, 1}},
-                                            .is_double = true};
-    const struct sim_field_desc of = {
-        .nx = 10, .ny = 2, .dx = 1, .dy = 1, .is_double = true};
+                                            .is_double = true,
+                                            .integrator = integrator};
     struct sim_diffusion d;
-    struct sim_field layers;
     double D[20];
-    if (!CHECK_OK(sim_diffusion_new(device, &desc, &d)) ||
-        !CHECK_OK(sim_field_new(device, &of, &layers)))
+    if (!CHECK_OK(sim_diffusion_new(device, &desc, &d)))
         return;
     for (int c = 0; c < 20; c++)
         D[c] = c % 10 < 4 ? 4 : 1;
-    CHECK_OK(sim_field_write(&layers, D));
-    CHECK_OK(sim_diffusion_set_diffusivity(&d, 0, &layers));
+    put_diffusivity(&d, 0, D);
     set_side(&d, SIM_WEST, SIM_FIXED, false, 1);
     set_side(&d, SIM_EAST, SIM_FIXED, false, 0);
-    CHECK_OK(sim_diffusion_step(&d, 40000));
+    CHECK_OK(sim_diffusion_step(&d, euler ? 40000 : 700));
     const double flux = 1 / (4 / 4.0 + 6 / 1.0);
     double *u = get(&d, 0, 0);
     for (int i = 0; i < 10; i++)
         CHECK_NEAR(u[i], i < 4 ? 1 - flux * (i + 0.5) / 4 : flux * (9.5 - i), 1e-12);
     free(u);
-    sim_field_free(&layers);
     sim_diffusion_free(&d);
 }
 
@@ -481,10 +454,14 @@ static void test_device(struct sim_device *device)
     test_variance(device);
     test_symmetry(device, SIM_REACTION_NONE);
     test_symmetry(device, SIM_GRAY_SCOTT);
-    test_manufactured(device);
-    test_robin(device, false);
-    test_robin(device, true);
-    test_layers(device);
+    test_manufactured(device, SIM_EULER, 0.002, 500);
+    test_manufactured(device, SIM_CRANK_NICOLSON, 0.05, 20);
+    test_manufactured(device, SIM_ADI, 0.05, 20);
+    for (int integrator = SIM_EULER; integrator <= SIM_ADI; integrator++) {
+        test_robin(device, false, (enum sim_integrator)integrator);
+        test_robin(device, true, (enum sim_integrator)integrator);
+        test_layers(device, (enum sim_integrator)integrator);
+    }
     test_mask(device);
     test_limit(device);
 }

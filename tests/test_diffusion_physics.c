@@ -5,32 +5,6 @@
 
 #define PI 3.14159265358979323846
 
-static bool small_only(void)
-{
-    return getenv("SIMLUA_SMALL") != NULL;
-}
-
-static void set_side(struct sim_diffusion *d, int side, enum sim_wall_kind kind,
-                     bool at_node, double value)
-{
-    const struct sim_wall_desc wall = {.side = (enum sim_side)side,
-                                       .kind = kind,
-                                       .at_node = at_node,
-                                       .species = -1,
-                                       .value = value};
-    CHECK_OK(sim_diffusion_set_wall(d, &wall));
-}
-
-static double largest_difference(struct sim_diffusion *a, struct sim_diffusion *b)
-{
-    double *x = get(a, 0, 0), *y = get(b, 0, 0), worst = 0;
-    for (size_t c = 0; c < cells_of(a); c++)
-        worst = fabs(x[c] - y[c]) <= worst ? worst : fabs(x[c] - y[c]);
-    free(x);
-    free(y);
-    return worst;
-}
-
 /* --- jumps -------------------------------------------------------------------------- */
 
 /* Six kinds of wall on both sides of an axis, by number; 6: periodic. */
@@ -202,11 +176,7 @@ static bool make_strip(struct sim_device *device, int64_t n, double dx, double d
 
 static double front(struct sim_diffusion *d)
 {
-    double *u = get(d, 0, 0), sum = 0;
-    for (size_t c = 0; c < cells_of(d); c++)
-        sum += u[c];
-    free(u);
-    return sum * d->desc.dx;
+    return sum_of(d) * d->desc.dx;
 }
 
 static void test_fisher(struct sim_device *device)

@@ -2,11 +2,6 @@
  * the CPU: sizes, walls, axes, signals, reactions, members, threads and precisions. */
 #include "diffusion_case.h"
 
-static bool small_only(void)
-{
-    return getenv("SIMLUA_SMALL") != NULL;
-}
-
 static const char *const variant_names[] = {"auto", "plain", "blocked", "small",
                                             "cluster"};
 
