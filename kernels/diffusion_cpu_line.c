@@ -81,6 +81,15 @@ INLINE void constant_rows(enum sim_reaction model, const struct diffusion_args *
     }
 }
 
+/* Columns cross a page a row, where no processor looks ahead by itself. */
+#define AHEAD 16
+INLINE void fetch(const real *column, int64_t pitch, int64_t k, int64_t n)
+{
+    const char *at = (const char *)(column + (k < n ? k : n - 1) * pitch);
+    for (size_t byte = 0; byte < LANES * sizeof(real); byte += 64)
+        __builtin_prefetch(at + byte);
+}
+
 /* Lanes are columns: right-hand sides row by row. */
 INLINE void take_columns(enum sim_reaction model, const struct diffusion_args *a,
                          const struct diffusion_sweep *w, const struct bundle *b)
@@ -88,6 +97,7 @@ INLINE void take_columns(enum sim_reaction model, const struct diffusion_args *a
     const int from = b->first == 0 ? 1 : 0;
     const int to = b->lanes - (b->first + b->lanes == a->nx ? 1 : 0);
     for (int64_t k = 1; k < b->n - 1; k++) {
+        fetch(w->from + b->member + b->first, a->pitch, k + AHEAD, b->n);
         if (from)
             take_cell(model, a, w, b, k, 0);
         if (to < b->lanes && to >= from)
@@ -140,21 +150,27 @@ INLINE void take(enum sim_reaction model, const struct diffusion_args *a,
 
 /* --- elimination -------------------------------------------------------------------- */
 
-INLINE void up(const struct bundle *b, int64_t top)
+/* `cyclic` is a constant where called. */
+INLINE void up(const struct bundle *b, bool cyclic, int64_t top)
 {
-    struct diffusion_pivot before[LANES] = {{0, 0, 0}};
+    real p[LANES] = {0}, y[LANES] = {0}, z[LANES] = {0};
     for (int64_t k = 0; k < top; k++) {
         const int64_t at = k * LANES, row = kind_of(b, k) * LANES;
-        const bool first = b->cyclic && k == 0, last = b->cyclic && k == top - 1;
+        const bool first = cyclic && k == 0, last = cyclic && k == top - 1;
+        const real *lower = b->lower + row, *middle = b->middle + row,
+                   *upper = b->upper + row;
+        real *p_out = b->p + at, *y_out = b->y + at, *z_out = b->z + at;
 #pragma omp simd
         for (int lane = 0; lane < b->lanes; lane++) {
-            const struct diffusion_equation e = {b->lower[row + lane],
-                                                 b->middle[row + lane],
-                                                 b->upper[row + lane], b->y[at + lane]};
-            before[lane] = diffusion_up(e, before[lane], diffusion_aside(e, first, last));
-            b->p[at + lane] = before[lane].p, b->y[at + lane] = before[lane].y;
-            if (b->cyclic)
-                b->z[at + lane] = before[lane].z;
+            const struct diffusion_equation e = {lower[lane], middle[lane], upper[lane],
+                                                 y_out[lane]};
+            const struct diffusion_pivot before = {p[lane], y[lane], z[lane]};
+            const struct diffusion_pivot next =
+                diffusion_up(e, before, diffusion_aside(e, first, last));
+            p_out[lane] = p[lane] = next.p;
+            y_out[lane] = y[lane] = next.y;
+            if (cyclic)
+                z_out[lane] = z[lane] = next.z;
         }
     }
 }
@@ -192,9 +208,11 @@ INLINE void give(const struct diffusion_args *a, const struct diffusion_sweep *w
 {
     real *to = w->to + b->member;
     if (w->axis) {
-        for (int64_t k = 0; k < b->n; k++)
+        for (int64_t k = 0; k < b->n; k++) {
+            fetch(to + b->first, a->pitch, k + AHEAD, b->n);
             memcpy(to + k * a->pitch + b->first, b->y + k * LANES,
                    (size_t)b->lanes * sizeof(real));
+        }
         return;
     }
     enum { PART = 32 };
@@ -209,7 +227,10 @@ INLINE void solve(enum sim_reaction model, const struct diffusion_args *a,
 {
     const int64_t top = b->cyclic ? b->n - 1 : b->n;
     take(model, a, w, b);
-    up(b, top);
+    if (b->cyclic)
+        up(b, true, top);
+    else
+        up(b, false, top);
     down(b, top, b->y);
     if (b->cyclic) {
         down(b, top, b->z);
@@ -363,14 +384,14 @@ static const struct variant *best_variant(void)
 static real *bundle_new(struct bundle *b)
 {
     const size_t rows = (size_t)(b->constant ? 3 : b->n), n = (size_t)b->n;
-    const size_t reals = (3 * rows + (b->cyclic ? 3 : 2) * n) * LANES;
+    const size_t reals = (3 * rows + 3 * n) * LANES;
     real *all = aligned_alloc(64, (reals * sizeof(real) + 63) / 64 * 64);
     b->lower = all;
     b->middle = all + rows * LANES;
     b->upper = all + 2 * rows * LANES;
     b->y = all + 3 * rows * LANES;
     b->p = b->y + n * LANES;
-    b->z = b->cyclic ? b->p + n * LANES : NULL;
+    b->z = b->p + n * LANES;
     return all;
 }
 
