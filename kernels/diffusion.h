@@ -143,6 +143,15 @@ struct sim_diffusion_sweep {
     void *scratch;                       /* two more arrays, where the ops want them */
 };
 
+/* The modes of a line of n cells, on the host: mode m at cell k is
+ *     Re(phase_m exp(2 pi i bin_m k/period)),
+ * its part in u is scale_m sum_k weight_k u_k of it. */
+struct sim_modal_line {
+    int64_t n, period;
+    int64_t *bin;
+    double *phase_re, *phase_im, *weight, *scale;
+};
+
 struct sim_diffusion_ops {
     const char *name;
     size_t real_bytes;
@@ -177,6 +186,11 @@ struct sim_diffusion_ops {
     enum sim_status (*product)(struct sim_device *, int64_t m, int64_t n, int64_t k,
                                const double *a, const double *b, double *c);
     enum sim_status (*modal)(struct sim_device *, const struct sim_modal *);
+    /* An array [y->n][x->n] to the modes of both axes, or back, in place; NULL: there is
+     * no fast way, products are to do it. */
+    enum sim_status (*transform)(struct sim_device *, const struct sim_modal_line *x,
+                                 const struct sim_modal_line *y, bool back,
+                                 double *state);
 };
 
 const struct sim_diffusion_ops *sim_diffusion_ops(enum sim_device_kind kind,
@@ -184,5 +198,11 @@ const struct sim_diffusion_ops *sim_diffusion_ops(enum sim_device_kind kind,
 extern const struct sim_diffusion_ops sim_diffusion_ops_cpu_f32,
     sim_diffusion_ops_cpu_f64;
 const struct sim_diffusion_ops *sim_diffusion_ops_cuda(bool is_double);
+
+/* modal_cpu.c, for both precisions: transform. */
+enum sim_status sim_modal_transform_cpu(struct sim_device *,
+                                        const struct sim_modal_line *,
+                                        const struct sim_modal_line *, bool back,
+                                        double *state);
 
 #endif

@@ -308,4 +308,5 @@ const struct sim_diffusion_ops TABLE = {
     .narrow = diffusion_narrow_cpu,
     .product = diffusion_product_cpu,
     .modal = diffusion_modal_cpu,
+    .transform = sim_modal_transform_cpu,
 };

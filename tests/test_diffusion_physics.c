@@ -66,6 +66,52 @@ static void test_jump(struct sim_device *device)
         }
 }
 
+/* Larger, with periods that are powers of two, have small factors, or large primes: the
+ * fast transforms against steps, and against the dense ones. */
+static void test_jump_sizes(struct sim_device *device)
+{
+    static const struct {
+        int64_t nx, ny;
+        int x, y;
+    } cases[] = {{128, 96, 0, 36}, {67, 103, 7, 2}, {90, 131, 36, 14}, {65, 128, 9, 21}};
+    for (int k = 0; k < 4; k++) {
+        struct sim_diffusion fast, dense, stepped;
+        struct sim_diffusion *all[] = {&fast, &dense, &stepped};
+        for (int n = 0; n < 3; n++)
+            if (!make_linear(device, cases[k].nx, cases[k].ny, cases[k].x, cases[k].y,
+                             SIM_EULER, 0.2, all[n]))
+                return;
+        struct sim_diffusion_ops by_products = *dense.ops;
+        by_products.transform = NULL;
+        dense.ops = &by_products;
+        CHECK_OK(sim_diffusion_jump(&fast, 1000, false));
+        CHECK_OK(sim_diffusion_jump(&dense, 1000, false));
+        CHECK_OK(sim_diffusion_step(&stepped, 1000));
+        CHECK_NEAR(largest_difference(&fast, &stepped), 0, 1e-12);
+        CHECK_NEAR(largest_difference(&fast, &dense), 0, 1e-12);
+        for (int n = 0; n < 3; n++)
+            sim_diffusion_free(all[n]);
+    }
+}
+
+/* The same bits by any number of threads. */
+static void test_jump_threads(void)
+{
+    struct sim_diffusion d[2];
+    struct sim_device *devices[2];
+    for (int k = 0; k < 2; k++) {
+        if (!CHECK_OK(sim_device_open("cpu", 1 + 2 * k, &devices[k])) ||
+            !make_linear(devices[k], 83, 77, 7, 36, SIM_EULER, 0.2, &d[k]))
+            return;
+        CHECK_OK(sim_diffusion_jump(&d[k], 30, false));
+    }
+    CHECK(different(&d[0], &d[1]) == 0);
+    for (int k = 0; k < 2; k++) {
+        sim_diffusion_free(&d[k]);
+        sim_device_close(devices[k]);
+    }
+}
+
 /* A mode of the differential equation, exactly. */
 static void test_continuous(struct sim_device *device)
 {
@@ -400,6 +446,7 @@ static void test_device(struct sim_device *device)
     const int sets = small_only() ? 1 : (int)(sizeof goldens / sizeof *goldens);
     printf("on %s\n", device->name);
     test_jump(device);
+    test_jump_sizes(device);
     test_continuous(device);
     test_implicit(device, SIM_CRANK_NICOLSON);
     test_implicit(device, SIM_ADI);
@@ -425,5 +472,6 @@ int main(void)
         test_device(devices[k]);
         sim_device_close(devices[k]);
     }
+    test_jump_threads();
     return check_report();
 }
