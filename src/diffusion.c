@@ -160,7 +160,6 @@ void sim_diffusion_free(struct sim_diffusion *d)
     sim_buffer_free(&d->signals);
     sim_buffer_free(&d->workspace);
     sim_buffer_free(&d->lines);
-    free(d->mask_host);
     *d = (struct sim_diffusion){0};
 }
 
@@ -258,13 +257,15 @@ enum sim_status sim_diffusion_set_domain(struct sim_diffusion *d,
     sim_shape_mask(shape, &at, 0, at.ny, d->system.device->threads, mask);
     for (size_t c = 0; c < cells; c++)
         mask[c] = !mask[c];
-    free(d->mask_host);
-    d->mask_host = mask;
     d->ready = false;
+    enum sim_status status = SIM_OK;
     if (!d->mask.data)
-        SIM_TRY(sim_buffer_new(d->system.device, cells, "the domain's mask", &d->mask));
+        status = sim_buffer_new(d->system.device, cells, "the domain's mask", &d->mask);
+    if (status == SIM_OK)
+        status = sim_buffer_write(&d->mask, 0, mask, cells);
     d->system.mask = d->mask.data;
-    return sim_buffer_write(&d->mask, 0, mask, cells);
+    free(mask);
+    return status;
 }
 
 /* --- the limit of the explicit step ------------------------------------------------- */

@@ -89,7 +89,6 @@ struct sim_diffusion {
     int constant_count;
     double diffusivity_max[SIM_SPECIES_MAX]; /* of the field; where there is one */
     double *edge_D[SIM_SPECIES_MAX]; /* and its values along the sides, as walls */
-    uint8_t *mask_host;
 
     bool ready; /* device tables agree with the host's */
     int64_t steps;
@@ -103,7 +102,7 @@ enum sim_status sim_diffusion_new(struct sim_device *device,
                                   struct sim_diffusion *out);
 void sim_diffusion_free(struct sim_diffusion *d);
 
-/* Set-up; each may be called again between steps. */
+/* Set-up; each may be called again between steps, and a checkpoint keeps what it did. */
 enum sim_status sim_diffusion_add_signal(struct sim_diffusion *d,
                                          const struct sim_signal *signal, int *index);
 enum sim_status sim_diffusion_set_wall(struct sim_diffusion *d,
