@@ -16,9 +16,6 @@
 #define STRETCH 1024
 /* From this many bytes in all arrays on, results bypass the caches. */
 #define STREAM_FROM ((int64_t)48 << 20)
-/* Below this many cells a parallel loop costs more than it gives. */
-#define PARALLEL_FROM 8192
-
 static const struct diffusion_cpu_variant *best_variant(void)
 {
     const struct diffusion_cpu_variant *v = diffusion_cpu_variants;
@@ -204,7 +201,7 @@ static void plain_pass(const struct sim_diffusion_system *system,
     const int64_t bytes = 2 * system->species * rows * a.pitch * (int64_t)sizeof(real);
     const bool stream = bytes >= STREAM_FROM;
 #pragma omp parallel for num_threads(system->device->threads) \
-    schedule(static) if (rows * a.nx >= PARALLEL_FROM)
+    schedule(static) if (rows * a.nx >= DIFFUSION_PARALLEL_FROM)
     for (int64_t k = 0; k < rows; k++) {
         const int64_t member = k / a.ny * a.member, j = k % a.ny;
         if (constant)

@@ -6,6 +6,9 @@
 #include "diffusion.h"
 #include "diffusion_math.h"
 
+/* Below this many cells a parallel loop costs more than it gives. */
+#define DIFFUSION_PARALLEL_FROM 8192
+
 /* A stretch of a row and its neighbours, each pointer at the stretch's first cell. The
  * cells before the first and after the last of c are read too. */
 struct diffusion_row {

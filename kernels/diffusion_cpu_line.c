@@ -378,6 +378,11 @@ static const struct variant *best_variant(void)
     return v;
 }
 
+static bool worth_threads(const struct sim_diffusion_system *system)
+{
+    return system->count * system->nx * system->ny >= DIFFUSION_PARALLEL_FROM;
+}
+
 /* --- operations --------------------------------------------------------------------- */
 
 /* Memory of one thread for lines of n cells. */
@@ -406,7 +411,7 @@ enum sim_status diffusion_sweep_cpu(struct sim_diffusion_system *system,
     const bool periodic = w.axis ? a.periodic_y : a.periodic_x;
     const bool constant = diffusion_is_constant(system);
     bool no_memory = false;
-#pragma omp parallel num_threads(system->device->threads)
+#pragma omp parallel num_threads(system->device->threads) if (worth_threads(system))
     {
         struct bundle b = {.n = n, .constant = constant, .cyclic = periodic && n > 1};
         real *memory = bundle_new(&b);
@@ -435,7 +440,8 @@ enum sim_status diffusion_half_cpu(struct sim_diffusion_system *system, int spec
 {
     const struct diffusion_args a = diffusion_args_of(system);
     const struct variant *variant = best_variant();
-#pragma omp parallel for num_threads(system->device->threads) schedule(static)
+#pragma omp parallel for num_threads(system->device->threads) \
+    schedule(static) if (worth_threads(system))
     for (int64_t k = 0; k < system->count * a.ny; k++) {
         const int64_t member = k / a.ny * a.member;
         variant->half(system->reaction, &a, species, (const real *)from + member, row,
@@ -452,7 +458,8 @@ enum sim_status diffusion_residual_cpu(struct sim_diffusion_system *system, int 
     const struct diffusion_args a = diffusion_args_of(system);
     const struct variant *variant = best_variant();
     struct largest most = {0, 0};
-#pragma omp parallel for num_threads(system->device->threads) schedule(static)
+#pragma omp parallel for num_threads(system->device->threads) \
+    schedule(static) if (worth_threads(system))
     for (int64_t k = 0; k < system->count * a.ny; k++) {
         const int64_t member = k / a.ny * a.member;
         const struct largest row =
@@ -473,7 +480,8 @@ enum sim_status diffusion_react_cpu(struct sim_diffusion_system *system, double 
 {
     const struct diffusion_args a = diffusion_args_of(system);
     const struct variant *variant = best_variant();
-#pragma omp parallel for num_threads(system->device->threads) schedule(static)
+#pragma omp parallel for num_threads(system->device->threads) \
+    schedule(static) if (worth_threads(system))
     for (int64_t k = 0; k < system->count * a.ny; k++) {
         const int64_t member = k / a.ny * a.member, j = k % a.ny;
         real *u[SIM_SPECIES_MAX];

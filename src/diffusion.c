@@ -78,16 +78,34 @@ static enum sim_status make_fields(struct sim_diffusion *d)
     return SIM_OK;
 }
 
+/* Refused as a whole where it cannot be had: the first half of a grid too large would
+ * fit, and be filled. */
+static enum sim_status check_memory(const struct sim_diffusion *d, size_t bytes)
+{
+    struct sim_device *device = d->system.device;
+    const double gib = 1 << 30, wanted = 2.0 * d->system.species * (double)bytes;
+    if (wanted < gib)
+        return SIM_OK;
+    const double left = (double)device->ops->free_memory(device);
+    if (wanted <= left)
+        return SIM_OK;
+    return sim_fail(SIM_DEVICE_MEMORY,
+                    "out of memory: a diffusion grid of %lld x %lld cells%s needs %.4g "
+                    "GiB; %s has %.3g GiB free",
+                    (long long)d->desc.nx, (long long)d->desc.ny,
+                    d->system.count > 1 ? ", several of them," : "", wanted / gib,
+                    device->name, left / gib);
+}
+
 static enum sim_status make_arrays(struct sim_diffusion *d)
 {
     size_t cells, bytes;
     SIM_TRY(sim_size_multiply((size_t)d->system.pitch, (size_t)d->system.ny,
-                              "diffusion: "
-                              "the grid",
-                              &cells));
+                              "diffusion: the grid", &cells));
     SIM_TRY(sim_size_multiply(cells, (size_t)d->system.count, "diffusion: the grids",
                               &cells));
     SIM_TRY(sim_size_multiply(cells, d->ops->real_bytes, "diffusion: the grid", &bytes));
+    SIM_TRY(check_memory(d, bytes));
     for (int s = 0; s < d->system.species; s++)
         for (int k = 0; k < 2; k++) {
             SIM_TRY(sim_buffer_new(d->system.device, bytes, "a diffusion grid",

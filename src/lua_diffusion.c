@@ -320,8 +320,9 @@ static int diffusion_new(lua_State *L)
         field[1] = read_diffusivity(L, "diffusivity_v", to->diffusivity[1]);
     struct sim_device *device = sim_lua_host(L)->device;
     struct box *box = sim_lua_box(L, sizeof *box, CLASS, 0);
-    sim_lua_will_allocate(L, (size_t)(desc.size[0] * desc.size[1] * (double)desc.count) *
-                                 (to->is_double ? 32u : 16u));
+    const double bytes = desc.size[0] * desc.size[1] * (double)desc.count *
+                         (to->is_double ? 32 : 16); /* what it cannot have it will not */
+    sim_lua_will_allocate(L, bytes < 0x1p60 ? (size_t)bytes : (size_t)1 << 60);
     enum sim_status status = sim_diffusion_new(device, to, &box->diffusion);
     if (status == SIM_DEVICE_MEMORY) {
         sim_lua_collect(L);

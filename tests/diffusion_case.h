@@ -8,11 +8,12 @@
 
 #define DEVICES_MAX 2
 
-/* The CPU first, then a GPU if there is one. */
-static inline int open_devices(struct sim_device **devices)
+/* The CPU first, then a GPU if there is one. One thread is right for thousands of short
+ * steps: two would spend a busy machine's time on waiting for each other. */
+static inline int open_devices(struct sim_device **devices, int threads)
 {
     int count = 0;
-    if (CHECK_OK(sim_device_open("cpu", 2, &devices[count])))
+    if (CHECK_OK(sim_device_open("cpu", threads, &devices[count])))
         devices[count++]->poison = true;
     if (sim_device_open("cuda", 0, &devices[count]) == SIM_OK)
         devices[count++]->poison = true;

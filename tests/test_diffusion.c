@@ -224,6 +224,41 @@ static void test_variance(struct sim_device *device)
     sim_diffusion_free(&d);
 }
 
+/* A Gaussian of variance 64 at t = 100, D = 1: the error against the differential
+ * equation as tabled for several r; twice as far off would be noticed, and so would less.
+ */
+static void test_gaussian(struct sim_device *device)
+{
+    static const struct {
+        double r, peak, error;
+    } table[] = {{0.1, 0.242459136, 3.489e-5},
+                 {1.0 / 6, 0.242366296, 5.795e-5},
+                 {0.2, 0.242319886, 1.044e-4},
+                 {0.25, 0.242250283, 1.74e-4}};
+    double *start = malloc(256 * 256 * sizeof *start);
+    for (int k = small_only() ? 3 : 0; k < 4; k++) {
+        const struct sim_diffusion_desc desc = square(256, table[k].r, true);
+        struct sim_diffusion d;
+        double worst = 0;
+        if (!CHECK_OK(sim_diffusion_new(device, &desc, &d)))
+            break;
+        for (int c = 0; c < 256 * 256; c++)
+            start[c] = exp(-(pow(c % 256 - 128, 2) + pow(c / 256 - 128, 2)) / 128);
+        put(&d, 0, 0, start);
+        CHECK_OK(sim_diffusion_step(&d, (int64_t)(100 / table[k].r + 0.5)));
+        double *u = get(&d, 0, 0);
+        for (int c = 0; c < 256 * 256; c++) {
+            const double square = pow(c % 256 - 128, 2) + pow(c / 256 - 128, 2);
+            worst = fmax(worst, fabs(u[c] - 64 / 264.0 * exp(-square / 528)));
+        }
+        CHECK_NEAR(u[256 * 128 + 128], table[k].peak, 1e-9);
+        CHECK_NEAR(worst, table[k].error, 5e-8);
+        free(u);
+        sim_diffusion_free(&d);
+    }
+    free(start);
+}
+
 /* A start with the square's symmetry keeps it to the bit. */
 static void test_symmetry(struct sim_device *device, enum sim_reaction reaction)
 {
@@ -442,6 +477,27 @@ static void test_limit(struct sim_device *device)
     CHECK(sim_diffusion_new(device, &desc, &d) == SIM_BAD_ARGUMENT);
 }
 
+/* 65536^2, as many of them as the device cannot hold: one line that says what was asked,
+ * nothing held afterwards. */
+static void test_too_large(struct sim_device *device)
+{
+    struct sim_diffusion_desc desc = square(65536, 0.2, false);
+    struct sim_diffusion d;
+    const uint64_t before = device->stats.live_bytes;
+    desc.count = (int64_t)(device->memory >> 35) + 1;
+    CHECK(sim_diffusion_new(device, &desc, &d) == SIM_DEVICE_MEMORY);
+    CHECK(strstr(sim_error_text(), "out of memory") != NULL);
+    CHECK(strstr(sim_error_text(), "65536 x 65536") != NULL);
+    CHECK(strchr(sim_error_text(), '\n') == NULL);
+    CHECK(sim_status_exit_code(SIM_DEVICE_MEMORY) == SIM_EXIT_DEVICE);
+    CHECK(device->stats.live_bytes == before);
+    desc = square(8, 0.2, false);
+    if (CHECK_OK(sim_diffusion_new(device, &desc, &d))) {
+        CHECK_OK(sim_diffusion_step(&d, 1)); /* the device is usable */
+        sim_diffusion_free(&d);
+    }
+}
+
 static void test_device(struct sim_device *device)
 {
     printf("on %s\n", device->name);
@@ -452,6 +508,7 @@ static void test_device(struct sim_device *device)
         test_periodic_mode(device, 9 + m, m);
     test_budget(device);
     test_variance(device);
+    test_gaussian(device);
     test_symmetry(device, SIM_REACTION_NONE);
     test_symmetry(device, SIM_GRAY_SCOTT);
     test_manufactured(device, SIM_EULER, 0.002, 500);
@@ -464,12 +521,13 @@ static void test_device(struct sim_device *device)
     }
     test_mask(device);
     test_limit(device);
+    test_too_large(device);
 }
 
 int main(void)
 {
     struct sim_device *devices[DEVICES_MAX];
-    const int count = open_devices(devices);
+    const int count = open_devices(devices, 1);
     for (int k = 0; k < count; k++) {
         test_device(devices[k]);
         sim_device_close(devices[k]);

@@ -321,7 +321,7 @@ static void test_huge(struct sim_device *device, enum sim_integrator integrator,
 static void test_threads(void)
 {
     for (int k = 0; k < 6; k++) {
-        const struct setting c = {.nx = 101,
+        const struct setting c = {.nx = 121,
                                   .ny = 77,
                                   .integrator = k % 2 ? SIM_ADI : SIM_CRANK_NICOLSON,
                                   .reaction = k < 4 ? SIM_DECAY : SIM_GRAY_SCOTT,
@@ -410,7 +410,7 @@ static void test_device(struct sim_device *device)
 int main(void)
 {
     struct sim_device *devices[DEVICES_MAX];
-    const int count = open_devices(devices);
+    const int count = open_devices(devices, 1);
     for (int k = 0; k < count; k++)
         test_device(devices[k]);
     if (count > 0)

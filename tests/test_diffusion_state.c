@@ -100,7 +100,7 @@ static void test(struct sim_device *device, int part)
 int main(void)
 {
     struct sim_device *devices[DEVICES_MAX];
-    const int count = open_devices(devices);
+    const int count = open_devices(devices, 1);
     for (int k = 0; k < count; k++) {
         for (int part = 0; part < 3; part++)
             test(devices[k], part);

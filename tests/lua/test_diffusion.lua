@@ -75,6 +75,17 @@ do
     local mean = adi.u:mean()
     adi:step(100)
     check.near(adi.u:mean(), mean, 1e-12, "the mean stays")
+    check.that(adi:describe():find "alternating")
+
+    -- steps ten times the explicit limit take what eigenmodes cannot
+    for _, integrator in ipairs { "adi", "crank-nicolson" } do
+        local d = make { dt = 2.5, integrator = integrator, precision = "double" }
+        d:wall { side = "west", kind = "fixed", value = 1 }
+        d:wall { side = "east", kind = "robin", h = 0.5, value = 0 }
+        d:advance(4000)
+        check.near(d.u:get(1, 3), 1 - 0.5 / 22, 1e-9, integrator .. ": held and Robin walls")
+        check.that(d:describe():find "sweep" or integrator == "adi")
+    end
 end
 
 -- reactions, presets, members
@@ -89,6 +100,24 @@ do
     check.equal(d:field("v", 3):max(), 0)
     d:close()
     check.fails("close", function() d:step() end)
+end
+
+-- a grid that no machine holds: one line, and the code of the device's memory
+do
+    local command = require "command"
+    local folder = command.folder()
+    command.write(folder .. "/large.lua", [[
+local sim = require "sim"
+sim.diffusion { size = { 65536, 65536 }, count = 65535, dt = 0.2 }
+]])
+    local code, _, err = command.shell(command.quote(command.program) .. " --device cpu --quiet "
+        .. command.quote(folder .. "/large.lua"))
+    check.equal(code, 4, "exit code of an over-large grid")
+    check.that(err:find("large.lua:2: out of memory", 1, true), err)
+    check.that(err:find("65536 x 65536", 1, true), err)
+    local _, lines = err:gsub("\n", "")
+    check.that(lines <= 1, err)
+    command.clean()
 end
 
 -- what is wrong is said
