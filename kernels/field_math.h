@@ -6,8 +6,10 @@
  *            weight, and what is left of the weights is scaled to 1
  *   cubic    Catmull and Rom's spline through the sixteen nearest centres (E. Catmull,
  *            R. Rom, 1974); linear where a masked cell is among them
- * A contour of level c is drawn by the first-order distance |u - c| / |grad u|, the
- * gradient from differences over one pixel.
+ * A contour of level c is drawn by the distance s at which |grad u| s + k s^2/2 makes up
+ * for |u - c|, gradient and the larger second derivative k from differences over one
+ * pixel: along a ridge, whose gradient is 0, by k alone, so that a ridge just at a level
+ * is a line and not a row of specks.
  *
  * Not here: loops over cells or pixels. */
 #ifndef FIELD_MATH_H
@@ -268,17 +270,20 @@ SIM_FN float field_contour(const struct sim_array *a, const struct sim_picture_a
 {
     filter = filter == SIM_FILTER_CELLS ? SIM_FILTER_LINEAR : filter;
     double u = field_pixel_sample(a, p, filter, px, py).value;
-    double gx = field_pixel_sample(a, p, filter, px + 0.5, py).value -
-                field_pixel_sample(a, p, filter, px - 0.5, py).value;
-    double gy = field_pixel_sample(a, p, filter, px, py + 0.5).value -
-                field_pixel_sample(a, p, filter, px, py - 0.5).value;
+    double e = field_pixel_sample(a, p, filter, px + 0.5, py).value - u;
+    double w = field_pixel_sample(a, p, filter, px - 0.5, py).value - u;
+    double n = field_pixel_sample(a, p, filter, px, py + 0.5).value - u;
+    double s = field_pixel_sample(a, p, filter, px, py - 0.5).value - u;
+    double gx = e - w, gy = n - s;
+    double bend = 4.0 * (fabs(e + w) > fabs(n + s) ? fabs(e + w) : fabs(n + s));
     double slope = sqrt(gx * gx + gy * gy), nearest = (double)INFINITY;
     for (int k = 0; k < p->contour_count; k++)
         nearest = field_min(nearest, fabs(u - p->contour[k]));
-    if (!(slope * p->scale > 1e-7 &&
-          nearest < 64.0 * slope)) /* a flat field has no lines */
+    double reach = slope + sqrt(slope * slope + 2.0 * bend * nearest);
+    if (!(reach * p->scale > 1e-7 &&
+          nearest < 64.0 * reach)) /* a flat field has no lines */
         return 0.0f;
-    return render_clamp(p->contour_half + 0.5f - (float)(nearest / slope));
+    return render_clamp(p->contour_half + 0.5f - (float)(2.0 * nearest / reach));
 }
 
 SIM_FN struct render_rgb field_mix(struct render_rgb under, const float over[3],
