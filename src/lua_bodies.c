@@ -295,33 +295,38 @@ static int bodies_energy(lua_State *L)
     return 1;
 }
 
+uint64_t sim_lua_select_groups(lua_State *L, const struct sim_bodies *b, const char *word,
+                               const char *method)
+{
+    const char *names[SIM_GROUPS_MAX];
+    const uint64_t groups = sim_bodies_select(b, word);
+    if (groups)
+        return groups;
+    luaL_Buffer list;
+    luaL_buffinit(L, &list);
+    luaL_addstring(&list, "; there are: ");
+    for (int g = 0; g < b->group_count; g++) {
+        names[g] = b->groups[g].name;
+        luaL_addstring(&list, g ? ", " : "");
+        luaL_addstring(&list, names[g]);
+    }
+    luaL_pushresult(&list);
+    lua_pushfstring(L, "%s: no group", method);
+    sim_lua_unknown(L, lua_tostring(L, -1), word, names, b->group_count,
+                    lua_tostring(L, -2));
+    return 0;
+}
+
 /* The groups that argument `index` selects; all when it is absent. */
 static uint64_t selection(lua_State *L, int index, const struct sim_bodies *b,
                           const char *method)
 {
-    const char *words[SIM_GROUPS_MAX];
     if (lua_isnoneornil(L, index))
         return SIM_ALL_GROUPS;
     if (lua_type(L, index) != LUA_TSTRING)
         sim_lua_error(L, "%s: a group is named by a string, got %s", method,
                       luaL_typename(L, index));
-    const char *word = lua_tostring(L, index);
-    uint64_t groups = sim_bodies_select(b, word);
-    if (groups)
-        return groups;
-    luaL_Buffer list;
-    luaL_buffinit(L, &list);
-    for (int g = 0; g < b->group_count; g++) {
-        words[g] = b->groups[g].name;
-        lua_pushfstring(L, "%s%s", g ? ", " : "", words[g]);
-        luaL_addvalue(&list);
-    }
-    luaL_pushresult(&list);
-    const char *nearest = sim_nearest_word(word, words, b->group_count);
-    sim_lua_error(L, "%s: no group '%s'%s%s%s; there are: %s", method, word,
-                  nearest ? " (did you mean '" : "", nearest ? nearest : "",
-                  nearest ? "'?)" : "", lua_tostring(L, -1));
-    return 0;
+    return sim_lua_select_groups(L, b, lua_tostring(L, index), method);
 }
 
 static struct sim_nbody_sums sums_of(lua_State *L, const char *method)

@@ -179,11 +179,8 @@ static void apply_preset(lua_State *L, struct desc *d, double *parameters)
             found = &sim_reaction_presets[k];
     }
     if (!found) {
-        const char *nearest =
-            sim_nearest_word(d->preset, names, sim_reaction_preset_count);
-        sim_lua_error(L, "sim.diffusion: no preset '%s'%s%s%s", d->preset,
-                      nearest ? " (did you mean '" : "", nearest ? nearest : "",
-                      nearest ? "'?)" : "");
+        sim_lua_unknown(L, "sim.diffusion: no preset", d->preset, names,
+                        sim_reaction_preset_count, "");
         return;
     }
     if (d->has_reaction && d->reaction != (int64_t)found->reaction)
@@ -217,26 +214,14 @@ static void read_parameters(lua_State *L, const struct sim_reaction_model *model
         while (k < count && strcmp(names[k], name) != 0)
             k++;
         if (k == count) {
-            const char *nearest = sim_nearest_word(name, names, count);
-            sim_lua_error(L, "sim.diffusion: %s has no parameter '%s'%s%s%s", model->name,
-                          name, nearest ? " (did you mean '" : "", nearest ? nearest : "",
-                          nearest ? "'?)" : "");
+            lua_pushfstring(L, "sim.diffusion: %s has no parameter", model->name);
+            sim_lua_unknown(L, lua_tostring(L, -1), name, names, count, "");
         }
-        if (lua_type(L, -1) != LUA_TNUMBER)
-            sim_lua_error(L, "sim.diffusion: parameters.%s must be a number", name);
-        parameters[k] = lua_tonumber(L, -1);
+        lua_pushfstring(L, "sim.diffusion: parameters.%s", name);
+        parameters[k] = sim_lua_number(L, -2, lua_tostring(L, -1));
+        lua_pop(L, 1);
     }
     lua_pop(L, 1);
-}
-
-static double item(lua_State *L, int table, int k, const char *name)
-{
-    if (lua_rawgeti(L, table, k) != LUA_TNUMBER)
-        sim_lua_error(L, "sim.diffusion: %s must be a number, two numbers or a field",
-                      name);
-    double value = lua_tonumber(L, -1);
-    lua_pop(L, 1);
-    return value;
 }
 
 /* D: a number, { x, y }, or a field, which is left on the stack for later. */
@@ -250,12 +235,12 @@ static bool read_diffusivity(lua_State *L, const char *name, double D[2])
     if (type == LUA_TNUMBER) {
         D[0] = D[1] = lua_tonumber(L, -1);
     } else {
-        if (type != LUA_TTABLE || lua_rawlen(L, -1) != 2)
+        if (type != LUA_TTABLE)
             sim_lua_error(L, "sim.diffusion: %s must be a number, two numbers or a field",
                           name);
-        const int table = lua_gettop(L);
-        D[0] = item(L, table, 1, name);
-        D[1] = item(L, table, 2, name);
+        lua_pushfstring(L, "sim.diffusion: %s", name);
+        sim_lua_numbers(L, -2, lua_tostring(L, -1), 2, D);
+        lua_pop(L, 1);
     }
     lua_pop(L, 1);
     return false;
@@ -266,8 +251,7 @@ static void read_desc(lua_State *L, struct desc *d)
     double parameters[SIM_REACTION_PARAMETERS];
     struct sim_diffusion_desc *to = &d->diffusion;
     sim_lua_read(L, 1, &sim_diffusion_set, d);
-    if (d->size[0] != floor(d->size[0]) || d->size[1] != floor(d->size[1]))
-        sim_lua_error(L, "sim.diffusion: size must be two whole numbers");
+    sim_lua_check_whole(L, "sim.diffusion: size", d->size);
     for (int s = 0; s < SIM_SPECIES_MAX; s++)
         to->diffusivity[s][0] = to->diffusivity[s][1] = 1;
     for (int k = 0; k < SIM_REACTION_PARAMETERS; k++)

@@ -129,8 +129,7 @@ const struct lua_param_set sim_field_set = {
 static struct sim_field_desc read_field(lua_State *L, struct desc *d)
 {
     sim_lua_read(L, 1, &sim_field_set, d);
-    if (d->size[0] != floor(d->size[0]) || d->size[1] != floor(d->size[1]))
-        sim_lua_error(L, "sim.field: size must be two whole numbers");
+    sim_lua_check_whole(L, "sim.field: size", d->size);
     if ((d->has_dx && d->has_lx) || (d->has_dy && d->has_ly))
         sim_lua_error(L, "sim.field: give a cell's size or the whole length, not both");
     double dx = d->has_lx ? d->lx / d->size[0] : d->dx;

@@ -180,10 +180,7 @@ const struct lua_param_set sim_field_image_set = {
 
 static void read_size(lua_State *L, struct desc *d)
 {
-    for (int k = 0; k < 2; k++)
-        if (d->size[k] != floor(d->size[k]))
-            sim_lua_error(L, "field:image: size must be two whole numbers, got %f",
-                          d->size[k]);
+    sim_lua_check_whole(L, "field:image: size", d->size);
     if (d->has_size && d->scale)
         sim_lua_error(L, "field:image: give size or scale, not both");
     if (d->has_from != d->has_to ||
@@ -210,11 +207,7 @@ static void read_range(lua_State *L, struct desc *d)
                           "field:image: range must be { low, high } or \"auto\", got %s",
                           lua_type(L, -1) == LUA_TSTRING ? word : luaL_typename(L, -1));
         d->picture.automatic = false;
-        for (int k = 0; k < 2; k++) {
-            lua_rawgeti(L, -1, k + 1);
-            d->picture.range[k] = sim_lua_number(L, -1, "field:image: range");
-            lua_pop(L, 1);
-        }
+        sim_lua_numbers(L, -1, "field:image: range", 2, d->picture.range);
         if (!(d->picture.range[0] < d->picture.range[1]))
             sim_lua_error(L,
                           "field:image: range must go from low to high, got { %f, %f }",

@@ -595,3 +595,31 @@ double sim_lua_number(lua_State *L, int index, const char *what)
                   lua_isnone(L, index) ? "nothing" : got(L, index, have, sizeof have));
     return 0;
 }
+
+void sim_lua_numbers(lua_State *L, int index, const char *what, int count, double *out)
+{
+    index = lua_absindex(L, index);
+    if (!lua_istable(L, index) || lua_rawlen(L, index) != (size_t)count)
+        sim_lua_error(L, "%s must be a list of %d numbers", what, count);
+    for (int k = 0; k < count; k++) {
+        lua_rawgeti(L, index, k + 1);
+        out[k] = sim_lua_number(L, -1, what);
+        lua_pop(L, 1);
+    }
+}
+
+void sim_lua_check_whole(lua_State *L, const char *what, const double pair[2])
+{
+    for (int k = 0; k < 2; k++)
+        if (pair[k] != floor(pair[k]))
+            sim_lua_error(L, "%s must be two whole numbers, got %f", what, pair[k]);
+}
+
+int sim_lua_unknown(lua_State *L, const char *what, const char *word,
+                    const char *const *names, int count, const char *rest)
+{
+    const char *nearest = sim_nearest_word(word, names, count);
+    return sim_lua_error(L, "%s '%s'%s%s%s%s", what, word,
+                         nearest ? " (did you mean '" : "", nearest ? nearest : "",
+                         nearest ? "'?)" : "", rest);
+}

@@ -85,5 +85,12 @@ void sim_lua_where(lua_State *L);
 int64_t sim_lua_integer(lua_State *L, int index, const char *what, int64_t min,
                         int64_t max);
 double sim_lua_number(lua_State *L, int index, const char *what);
+/* A list of exactly `count` finite numbers; and two numbers that must be whole, such as a
+ * size that was read as a vector. */
+void sim_lua_numbers(lua_State *L, int index, const char *what, int count, double *out);
+void sim_lua_check_whole(lua_State *L, const char *what, const double pair[2]);
+/* Raise "<what> '<word>' (did you mean '<the nearest of names>'?)<rest>". */
+int sim_lua_unknown(lua_State *L, const char *what, const char *word,
+                    const char *const *names, int count, const char *rest);
 
 #endif

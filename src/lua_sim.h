@@ -132,6 +132,9 @@ struct sim_frames *sim_lua_frames(lua_State *L);
 int sim_lua_bodies_image(lua_State *L); /* stars:image { … }, in lua_view.c */
 struct sim_model *sim_lua_check_model(lua_State *L, int index); /* lua_model.c */
 struct sim_bodies *sim_lua_check_bodies(lua_State *L, int index, const char *method);
+/* The groups that a word selects, or an error that lists those there are. */
+uint64_t sim_lua_select_groups(lua_State *L, const struct sim_bodies *b, const char *word,
+                               const char *method);
 struct sim_image *sim_lua_check_image(lua_State *L, int index, const char *method);
 int sim_lua_image_beside(lua_State *L); /* image:beside(other), in lua_field_image.c */
 int sim_lua_field_image(lua_State *L);  /* field:image { … }, in lua_field_image.c */

@@ -155,26 +155,9 @@ const struct lua_param_set sim_bodies_image_set = {
     .count = sizeof image_params / sizeof *image_params,
 };
 
-/* The selection of a group word, or an error that lists the groups there are. */
 static uint64_t select_groups(lua_State *L, const struct sim_bodies *b, const char *word)
 {
-    const char *names[SIM_GROUPS_MAX];
-    uint64_t groups = sim_bodies_select(b, word);
-    if (groups)
-        return groups;
-    luaL_Buffer list;
-    luaL_buffinit(L, &list);
-    for (int g = 0; g < b->group_count; g++) {
-        names[g] = b->groups[g].name;
-        luaL_addstring(&list, g ? ", " : "");
-        luaL_addstring(&list, names[g]);
-    }
-    luaL_pushresult(&list);
-    const char *nearest = sim_nearest_word(word, names, b->group_count);
-    sim_lua_error(L, "bodies:image: no group '%s'%s%s%s; there are: %s", word,
-                  nearest ? " (did you mean '" : "", nearest ? nearest : "",
-                  nearest ? "'?)" : "", lua_tostring(L, -1));
-    return 0;
+    return sim_lua_select_groups(L, b, word, "bodies:image");
 }
 
 /* One of show, hide: a group word or a list of them, at the top of the stack. */
@@ -312,10 +295,7 @@ static void read_view(lua_State *L, const struct sim_bodies *b, struct desc *des
     sim_lua_read(L, 2, &sim_bodies_image_set, desc);
     if (b->n == 0)
         sim_lua_error(L, "bodies:image: there are no bodies yet: use add");
-    for (int k = 0; k < 2; k++)
-        if (desc->size[k] != floor(desc->size[k]))
-            sim_lua_error(L, "bodies:image: size must be two whole numbers, got %f",
-                          desc->size[k]);
+    sim_lua_check_whole(L, "bodies:image: size", desc->size);
     if (desc->has_map && desc->has_colors)
         sim_lua_error(L, "bodies:image: give map or colors, not both");
     desc->view.supersample = (int)desc->supersample;
