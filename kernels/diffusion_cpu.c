@@ -223,7 +223,7 @@ static void swap(struct sim_diffusion_system *system)
     }
 }
 
-#define DEPTH_DEFAULT 8
+#define DEPTH_DEFAULT 16
 #define DEPTH_MAX     64
 /* Arrays that fit the caches gain nothing from blocking. */
 #define BLOCKED_FROM ((int64_t)16 << 20)

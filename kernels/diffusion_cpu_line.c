@@ -281,7 +281,7 @@ INLINE void react_loop(enum sim_reaction model, const struct diffusion_args *arg
     real number[SIM_REACTION_NUMBERS];
     real *u0 = u[0] + c0, *u1 = u[two] + c0;
     memcpy(number, args->number, sizeof number);
-#pragma omp simd
+#pragma GCC ivdep
     for (int64_t i = 0; i < count; i++) {
         real value[SIM_SPECIES_MAX] = {u0[i], u1[i]};
         diffusion_heun(model, number, h, value);

@@ -23,7 +23,8 @@ ALWAYS void row_loop(enum sim_reaction model, bool isotropic,
     const real *s0 = row->s[0], *c0 = row->c[0], *n0 = row->n[0];
     const real *s1 = row->s[two], *c1 = row->c[two], *n1 = row->n[two];
     real *out0 = row->out[0], *out1 = row->out[two];
-#pragma omp simd
+    /* not `omp simd`: with it gcc keeps the structs below in memory, and no vectors */
+#pragma GCC ivdep
     for (int64_t i = 0; i < count; i++) {
         struct diffusion_star u;
         real out[SIM_SPECIES_MAX];
