@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@ static bool armed; /* the one branch */
 static enum sim_fail_kind armed_kind;
 static long first;
 static bool for_good;
+static int armed_signal; /* 0: the call fails */
 static atomic_long counted;
 
 static const char *const words[] = {"memory", "device", "open",  "write",
@@ -48,18 +50,29 @@ void sim_fail_arm(void)
         armed_kind = (enum sim_fail_kind)kind;
         first = atol(colon + 1);
         for_good = text[strlen(text) - 1] == '+';
+        armed_signal = strchr(colon, '!') ? atoi(strchr(colon, '!') + 1) : 0;
         armed = first >= 0;
         if (getenv("SIMLUA_FAIL_LOG"))
             atexit(log_count);
     }
 }
 
-bool sim_fail_now(enum sim_fail_kind kind)
+/* Count a call; is it one that was meant? */
+static bool is_meant(enum sim_fail_kind kind)
 {
     if (!armed || (armed_kind != SIM_FAIL_KINDS && armed_kind != kind))
         return false;
     long number = atomic_fetch_add(&counted, 1) + 1;
     return first > 0 && (number == first || (for_good && number > first));
+}
+
+bool sim_fail_now(enum sim_fail_kind kind)
+{
+    if (!is_meant(kind))
+        return false;
+    if (armed_signal)
+        kill(getpid(), armed_signal);
+    return !armed_signal;
 }
 
 /* --- in the place of the C library's
@@ -126,7 +139,15 @@ int __wrap_open(const char *path, int flags, ...)
 
 ssize_t __wrap_write(int fd, const void *bytes, size_t size)
 {
-    return refuse(SIM_FAIL_WRITE, ENOSPC) ? -1 : __real_write(fd, bytes, size);
+    if (!is_meant(SIM_FAIL_WRITE))
+        return __real_write(fd, bytes, size);
+    if (!armed_signal) {
+        errno = ENOSPC;
+        return -1;
+    }
+    ssize_t half = __real_write(fd, bytes, (size + 1) / 2);
+    kill(getpid(), armed_signal);
+    return half;
 }
 
 int __wrap_fsync(int fd)

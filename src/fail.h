@@ -8,6 +8,9 @@
  *     SIMLUA_FAIL=write:7     the 7th write fails
  *     SIMLUA_FAIL=memory:120+ the 120th allocation and all that follow
  *     SIMLUA_FAIL=any:5       the 5th call of all kinds
+ *     SIMLUA_FAIL=write:7!9   at the 7th write the process sends itself signal 9, when
+ *                             half of the bytes are written; calls of other kinds are
+ *                             not begun. With another signal the call goes on after it.
  *
  * Kinds: memory, device (memory of the CPU as a device), open, write, fsync, rename,
  * mkdir, any. Opening counts only what may create or change a file. SIMLUA_FAIL_LOG names

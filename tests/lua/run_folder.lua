@@ -4,29 +4,57 @@ local command = require "command"
 
 local run_folder = {}
 
--- Gravity, a table, random numbers, sim.state, and a checkpoint each second frame.
-run_folder.scene = [[
+-- A scene with a table, random numbers, sim.state, and a checkpoint each second frame. With
+-- STOP_AT="3 TERM" in the environment it sends itself that signal in the step to frame 3.
+local frame = [[
 local sim = require "sim"
 local opt = sim.options { bodies = 40, frames = 8, seed = 1, slow = 0 }
-local stars = sim.bodies { softening = 0.05, dt = 0.01 }
-stars:add(sim.plummer { n = opt.bodies, seed = opt.seed })
+$make
 sim.state.calls = 0
 sim.state.log = {}
-local energy = sim.table { "energy.csv", "t [time]", "kinetic [energy]", "random" }
+local energy = sim.table { "energy.csv", "t [time]", "$name", "random" }
+local stop_at, signal = (os.getenv "STOP_AT" or ""):match "(%d+) (%w+)"
 sim.run {
     frames = opt.frames, checkpoint = { frames = 2 },
-    step = function()
-        stars:step(3)
+    step = function(k)
+        $step
         sim.state.calls = sim.state.calls + 1
         sim.state.log[sim.state.calls % 3 + 1] = math.random(100)
-        energy:row(stars.time, stars:energy().kinetic, math.random())
+        energy:row($time, $value, math.random())
+        if k == tonumber(stop_at) then io.popen(("kill -%s $PPID"):format(signal)):close() end
         local until_then = os.clock() + opt.slow * 1e-3
         while os.clock() < until_then do end
     end,
-    image = function() return stars:image { size = { 48, 27 }, width = 6 } end,
+    image = function(k) return $image end,
 }
-print(stars.steps, sim.state.calls, sim.state.log[1], sim.state.log[2])
+print(sim.state.calls, sim.state.log[1], sim.state.log[2], $value)
 ]]
+
+local function compose(parts)
+    return (frame:gsub("%$(%w+)", parts))
+end
+
+-- One for each domain: another domain is another entry.
+run_folder.scenes = {
+    gravity = compose {
+        make = 'local stars = sim.bodies { softening = 0.05, dt = 0.01 }\n'
+            .. "stars:add(sim.plummer { n = opt.bodies, seed = opt.seed })",
+        step = "stars:step(3)", time = "stars.time",
+        name = "kinetic [energy]", value = "stars:energy().kinetic",
+        image = "stars:image { size = { 48, 27 }, width = 6 }",
+    },
+    diffusion = compose {
+        make = 'local d = sim.diffusion { size = { opt.bodies, 24 }, preset = "mitosis" }\n'
+            .. "d.u:paint { value = 1 }\n"
+            .. "local spot = sim.shape.disc { centre = { 12, 12 }, radius = 5 }\n"
+            .. "d.u:paint { value = 0.5, shape = spot }\nd.v:paint { value = 0.25, shape = spot }\n"
+            .. "local sum = sim.field { size = { opt.bodies, 24 } }",
+        step = "d:step(5) sum:add(d.v)", time = "d.time",
+        name = "sum", value = "d.u:sum()",
+        image = "(k % 2 == 0 and d.v or sum):image { size = { 40, 24 } }",
+    },
+}
+run_folder.scene = run_folder.scenes.gravity
 
 function run_folder.names(folder)
     local found, pipe = {}, assert(io.popen("ls -A " .. command.quote(folder)))
