@@ -1,6 +1,9 @@
 /* lua_process.c - the module "sim.process" for lib/sim/: processes made and waited for,
  * and folders and frames that several processes share.
  *
+ * A process that was started here does not outlive us, even when we are killed (Linux:
+ * PR_SET_PDEATHSIG): the same command, given again, finds nobody else at work.
+ *
  * A folder is locked by flock on the folder itself, so that nothing is left behind by a
  * process that was killed. A frame is claimed by a file that exists already or not
  * (O_EXCL); it holds the claiming process's number and machine. */
@@ -8,18 +11,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* --- processes
  * ---------------------------------------------------------------------------- */
@@ -44,55 +46,107 @@ static const char **words_at(lua_State *L, int index)
     return words;
 }
 
-static int redirect(posix_spawn_file_actions_t *actions, int fd, const char *path)
+struct start {
+    const char **words, *out, *err; /* files, or NULL for ours */
+    int report;                     /* takes the cause when no program could be started */
+};
+
+static bool put_file(int fd, const char *path, int flags)
 {
-    if (!path)
-        return 0;
-    return posix_spawn_file_actions_addopen(actions, fd, path,
-                                            O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int opened = path ? open(path, flags, 0666) : fd;
+    return opened >= 0 &&
+           (opened == fd || (dup2(opened, fd) == fd && close(opened) == 0));
 }
 
-static int start(const char **words, const char *out, const char *err, pid_t *pid)
+static bool put_files(const struct start *s)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    if (!put_file(0, "/dev/null", O_RDONLY) || !put_file(1, s->out, flags))
+        return false;
+    if (s->out && s->err && !strcmp(s->out, s->err))
+        return dup2(1, 2) == 2;
+    return put_file(2, s->err, flags);
+}
+
+/* A signal that comes before exec must end the child, not be noted by our handler. */
+static void forget_signals(void)
+{
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
     sigset_t none;
-    int cause = posix_spawn_file_actions_init(&actions);
-    if (cause)
-        return cause;
     sigemptyset(&none);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    /* A group of its own: Ctrl-C reaches it once, through us, and not twice. */
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    cause = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signal(numbers[i], SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Between fork and exec only calls that are safe there. The child is in a group of its
+ * own, so that Ctrl-C reaches it once, through us, and not twice; and it ends when we are
+ * killed: a parent that was gone before we asked for that is seen by its number. */
+static void become(const struct start *s, pid_t parent)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(128 + SIGKILL);
+    forget_signals();
+    if (put_files(s))
+        execvp(s->words[0], (char **)s->words);
+    int cause = errno;
+    ssize_t ignored = write(s->report, &cause, sizeof cause);
+    (void)ignored;
+    _exit(127);
+}
+
+/* What a child that could not start says of it, else 0. */
+static int read_cause(int fd, pid_t pid)
+{
+    int cause = 0;
+    ssize_t got;
+    do
+        got = read(fd, &cause, sizeof cause);
+    while (got < 0 && errno == EINTR);
+    if (got != sizeof cause)
+        return 0;
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return cause;
+}
+
+static int start_process(struct start *s, pid_t *pid)
+{
+    int ends[2];
+    sigset_t all, before;
+    pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    s->report = ends[1];
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    *pid = fork();
+    int cause = *pid < 0 ? errno : 0;
+    if (*pid == 0)
+        become(s, parent);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(ends[1]);
     if (!cause)
-        cause = redirect(&actions, 1, out);
-    if (!cause)
-        cause = err && out && !strcmp(out, err)
-                    ? posix_spawn_file_actions_adddup2(&actions, 1, 2)
-                    : redirect(&actions, 2, err);
-    if (!cause)
-        cause =
-            posix_spawnp(pid, words[0], &actions, &attributes, (char **)words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
+        cause = read_cause(ends[0], *pid);
+    close(ends[0]);
     return cause;
 }
 
 /* spawn({ program, … }, out, err) -> pid; out and err: files, or nil for ours */
 static int spawn(lua_State *L)
 {
-    pid_t pid;
+    pid_t pid = 0;
     luaL_checktype(L, 1, LUA_TTABLE);
-    const char *out = luaL_optstring(L, 2, NULL), *err = luaL_optstring(L, 3, NULL);
-    const char **words = words_at(L, 1);
-    if (!words[0])
+    struct start s = {.out = luaL_optstring(L, 2, NULL),
+                      .err = luaL_optstring(L, 3, NULL)};
+    s.words = words_at(L, 1);
+    if (!s.words[0])
         return luaL_error(L, "no program to start");
-    int cause = start(words, out, err, &pid);
+    int cause = start_process(&s, &pid);
     if (cause) {
-        sim_fail(SIM_FILE, "cannot start '%s': %s", words[0], strerror(cause));
+        sim_fail(SIM_FILE, "cannot start '%s': %s", s.words[0], strerror(cause));
         sim_lua_try(L, SIM_FILE);
     }
     lua_pushinteger(L, pid);
@@ -103,12 +157,13 @@ static int spawn(lua_State *L)
  * there is nothing to wait for */
 static int wait_any(lua_State *L)
 {
-    int status;
+    const struct timespec pause = {.tv_nsec = 10000000};
+    int status = 0;
     pid_t pid;
-    do
-        pid = waitpid(-1, &status, 0);
-    while (pid < 0 && errno == EINTR && !sim_interrupt_signal());
-    if (pid < 0)
+    /* A wait without end would miss a signal that comes just before it begins. */
+    while ((pid = waitpid(-1, &status, WNOHANG)) == 0 && !sim_interrupt_signal())
+        nanosleep(&pause, NULL);
+    if (pid <= 0)
         return 0;
     lua_pushinteger(L, pid);
     lua_pushinteger(L,

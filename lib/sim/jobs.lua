@@ -96,9 +96,10 @@ jobs=(
 )
 
 cd %s || exit 3
+pid=
+trap '[[ $pid ]] && kill -TERM $pid' TERM
 bash -c "exec ${jobs[$SLURM_ARRAY_TASK_ID]}" &
 pid=$!
-trap 'kill -TERM $pid' TERM
 wait $pid
 code=$?
 while kill -0 $pid 2>/dev/null; do # the trap ended the first wait

@@ -45,6 +45,19 @@ function command.shell(line)
     return code, command.read(folder .. "/out"), command.read(folder .. "/err")
 end
 
+-- Run a shell line in a folder, send it a signal when these files are there, and wait for
+-- its end: not after some time, so that a busy machine does as well. Not SIGINT, which a
+-- shell's own background processes ignore.
+function command.signal_when(files, signal, folder, line)
+    local parts = {}
+    for i, path in ipairs(files) do
+        parts[i] = ("until [ -e %s ] || ! kill -0 $p 2>/dev/null; do sleep 0.02; done; ")
+            :format(command.quote(path))
+    end
+    return command.shell(("cd %s; { exec %s; } & p=$!; %s kill -%s $p; wait $p; exit $?")
+        :format(command.quote(folder), line, table.concat(parts), signal))
+end
+
 -- simlua with arguments (already quoted), on the CPU, in a folder.
 function command.run(arguments, options)
     options = options or {}

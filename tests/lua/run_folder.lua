@@ -5,7 +5,8 @@ local command = require "command"
 local run_folder = {}
 
 -- A scene with a table, random numbers, sim.state, and a checkpoint each second frame. With
--- STOP_AT="3 TERM" in the environment it sends itself that signal in the step to frame 3.
+-- STOP_AT="3 TERM" in the environment it sends itself that signal in the step to frame 3;
+-- with STOP_AT="3 HOLD" it stays in that step until somebody else ends it.
 local frame = [[
 local sim = require "sim"
 local opt = sim.options { bodies = 40, frames = 8, seed = 1, slow = 0 }
@@ -21,8 +22,9 @@ sim.run {
         sim.state.calls = sim.state.calls + 1
         sim.state.log[sim.state.calls % 3 + 1] = math.random(100)
         energy:row($time, $value, math.random())
-        if k == tonumber(stop_at) then io.popen(("kill -%s $PPID"):format(signal)):close() end
-        local until_then = os.clock() + opt.slow * 1e-3
+        local stop = k == tonumber(stop_at)
+        if stop and signal ~= "HOLD" then io.popen(("kill -%s $PPID"):format(signal)):close() end
+        local until_then = os.clock() + (stop and 60 or opt.slow * 1e-3)
         while os.clock() < until_then do end
     end,
     image = function(k) return $image end,
