@@ -111,6 +111,7 @@ static void catch_signals(void)
     }
     sigaction(SIGALRM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, with a message */
+    signal(SIGXFSZ, SIG_IGN); /* so is a file as large as the system lets it be */
 }
 
 /* --max-time: the clock sends the signal. */

@@ -22,9 +22,13 @@ sim.run {
         sim.state.calls = sim.state.calls + 1
         sim.state.log[sim.state.calls % 3 + 1] = math.random(100)
         energy:row($time, $value, math.random())
-        local stop = k == tonumber(stop_at)
-        if stop and signal ~= "HOLD" then io.popen(("kill -%s $PPID"):format(signal)):close() end
-        local until_then = os.clock() + (stop and 60 or opt.slow * 1e-3)
+        local stop, rest = k == tonumber(stop_at), opt.slow * 1e-3
+        if stop and signal == "HOLD" then
+            rest = 60
+        elseif stop then
+            io.popen(("kill -%s $PPID"):format(signal)):close()
+        end
+        local until_then = os.clock() + rest
         while os.clock() < until_then do end
     end,
     image = function(k) return $image end,

@@ -44,45 +44,62 @@ do
     same(home .. "/again", whole, "the same run in two folders")
 end
 
--- Kills at random moments; each is followed by the same command.
-do
-    local count = tonumber(os.getenv "SIMLUA_KILLS") or command.small and 6 or 60
-    local out, killed, rounds = fresh "killed", 0, 0
-    math.randomseed(tonumber(os.getenv "SIMLUA_SEED") or 1)
-    while killed < count and rounds < 4 * count do
-        rounds = rounds + 1
-        local wait = 0.02 + 0.5 * math.random()
-        local code = command.shell(("cd %s && timeout -s KILL %.3f %s --device cpu --quiet "
-            .. "--slow 40 --out killed scene.lua"):format(quote(home), wait,
-            quote(command.program)))
-        if code == 137 then killed = killed + 1 end
-        if code == 0 then
-            same(out, home .. "/slow", ("after %d kills"):format(killed))
-            fresh "killed"
-        elseif code ~= 137 then
-            check.that(false, ("a killed run's next ended with code %d"):format(code))
+-- Signals in the step to a frame: a checkpoint of the frame before, the signal's code, and
+-- on from there: after frame 0, 1, one in the middle, the last but one; twice in a row.
+local function stopped(name, signal, frame, more)
+    return command.run(("--out %s %s scene.lua"):format(name, more or ""), { folder = home,
+        env = ("STOP_AT='%d %s'"):format(frame, signal) })
+end
+local codes = { TERM = 143, INT = 130, HUP = 129 }
+for signal, want_code in pairs(codes) do
+    for _, frame in ipairs { 1, 2, 5, 7 } do
+        local out, what = fresh "stopped", ("SIG%s in the step to frame %d"):format(signal, frame)
+        for _ = 1, 2 do -- the second time right after it went on
+            local code, _, err = stopped("stopped", signal, frame)
+            check.equal(code, want_code, what .. ": " .. err)
+            check.that(err:find(("the same command goes on after frame %d"):format(frame - 1), 1,
+                true), what .. ": " .. err)
         end
-        if rounds == 1 then good("--slow 40 --out slow scene.lua") end
+        check.that(command.read(out .. "/run.json"):find('"status": "interrupted"', 1, true), what)
+        good "--out stopped scene.lua"
+        same(out, whole, what)
     end
-    check.that(killed >= count / 2, ("only %d kills"):format(killed))
-    good("--slow 40 --out killed scene.lua")
-    same(out, home .. "/slow", "after all kills")
-    print(("%d kills in %d starts"):format(killed, rounds))
 end
 
--- Signals: a checkpoint, the signal's code, and on from there. Twice in a row.
-for signal, want_code in pairs { TERM = 143, INT = 130, HUP = 129 } do
-    local out = fresh "stopped"
-    for _ = 1, 2 do
-        local code, _, err = command.shell(("cd %s && timeout --preserve-status -s %s 0.4 %s "
-            .. "--device cpu --slow 200 --out stopped scene.lua"):format(quote(home), signal,
-            quote(command.program)))
-        check.equal(code, want_code, signal .. ": " .. err)
-        check.that(err:find("the same command", 1, true), signal .. ": " .. err)
+-- Twice in a row at different places, killed after that, and with a longer end each time.
+do
+    local out = fresh "often"
+    check.equal((stopped("often", "TERM", 2, "--frames 4")), 143, "TERM in the step to 2")
+    check.equal((stopped("often", "INT", 3, "--frames 5")), 130, "INT in the step to 3")
+    check.equal((stopped("often", "KILL", 5, "--frames 6")), 137, "KILL in the step to 5")
+    check.equal((stopped("often", "HUP", 7, "--frames 8")), 129, "HUP in the step to 7")
+    good "--out often scene.lua"
+    same(out, whole, "after four ends")
+end
+
+-- Neither the files' times nor the machine's clocks matter: all of them long ago, in the
+-- future, each another; and a monotonic clock that stands elsewhere after a restart.
+for _, time in ipairs { "200001010000", "203701010000", "mixed" } do
+    local out = fresh "clock"
+    check.equal((stopped("clock", "KILL", 6)), 137, "a killed run")
+    for k, name in ipairs(run_folder.names(out)) do
+        local when = time ~= "mixed" and time or ("20%02d01010000"):format(k * 7 % 37)
+        os.execute(("touch -t %s %s/%s"):format(when, quote(out), name))
     end
-    good("--slow 200 --out stopped scene.lua")
-    good("--slow 200 --out slow60 scene.lua")
-    same(out, home .. "/slow60", "after SIG" .. signal)
+    good "--out clock scene.lua"
+    same(out, whole, "file times " .. time)
+    os.execute(("touch -t 200001010000 %s/*"):format(quote(out)))
+    local _, _, err = command.run("--out clock scene.lua", { folder = home })
+    check.that(err:find("done before", 1, true), err)
+end
+if command.shell "unshare --time --monotonic 1000000 true" == 0 then
+    local out = fresh "clock"
+    check.equal((command.run("--out clock scene.lua", { folder = home, env = "STOP_AT='6 TERM' "
+        .. "unshare --time --monotonic 1000000 --fork" })), 143, "another clock")
+    good "--out clock scene.lua"
+    same(out, whole, "a monotonic clock that went back")
+else
+    check.skip "no namespaces of time: a monotonic clock that moves was not tried"
 end
 
 -- A wall of time, and one that is no time.
@@ -91,7 +108,8 @@ do
     local code, _, err = run("--max-time 0.4 --slow 200 --out walled scene.lua")
     check.equal(code, 142, "--max-time: " .. err)
     good("--max-time 1:00:00 --slow 200 --out walled scene.lua")
-    same(out, home .. "/slow60", "after --max-time")
+    good("--slow 200 --out slow scene.lua")
+    same(out, home .. "/slow", "after --max-time")
     for _, word in ipairs { "0", "x", "1:70", "1:2:3:4", "-1" } do
         check.equal((run("--max-time " .. word .. " scene.lua")), 2, "--max-time " .. word)
     end
@@ -205,11 +223,15 @@ do
     good("--slow 20 --out slow20 scene.lua")
     os.execute(("cp %s/slow20/checkpoint.sim %s/"):format(quote(home), quote(out)))
     same(out, home .. "/slow20", "two processes on one range")
-    line = quote(command.program) .. " --device cpu --quiet --out one --slow 700 scene.lua"
-    code, _, err = command.shell(("cd %s && (%s & sleep 0.3; %s; c=$?; wait; exit $c)"):format(
-        quote(home), line, line))
-    check.equal(code, 3, "a second process on a whole run")
+    -- The first one holds the folder, standing still, until the other was refused.
+    line = quote(command.program) .. " --device cpu --quiet --out one scene.lua"
+    code, _, err = command.shell(("cd %s; STOP_AT='3 STOP' %s & p=$!; "
+        .. "until [ -e one/run.json ]; do sleep 0.02; done; %s; c=$?; "
+        .. "until grep -q '^State:.T' /proc/$p/status; do sleep 0.02; done; kill -CONT $p; "
+        .. "wait $p && exit $c"):format(quote(home), line, line))
+    check.equal(code, 3, "a second process on a whole run: " .. err)
     check.that(err:find("another simlua is at work", 1, true), err)
+    same(home .. "/one", whole, "the first one is as it would have been")
 end
 
 -- verify.
@@ -282,19 +304,36 @@ for name, text in pairs(scenes) do
     same(home .. "/" .. name .. ".parts", home .. "/" .. name .. ".whole", name)
 end
 
--- dt that does not divide the end: frame counts and times are whole numbers of steps.
-for _, case in ipairs { { 0.94, 0.02, 47 }, { 1, 0.1, 10 }, { 1, 1 / 3, 3 } } do
-    local code, out, err = command.script(([[
-        local sim = require "sim"
-        local b = sim.bodies { dt = %.17g, softening = 1 }
-        b:add(sim.body { mass = 1 })
-        local frames = math.floor(%.17g / b.dt + 0.5)
-        sim.run { frames = frames + 1, step = function() b:step() end }
-        print(b.steps, b.time == b.steps * b.dt)]]):format(case[2], case[1]))
+-- dt that does not divide the end, in the numbers of the machine: frame counts and times are
+-- whole numbers of steps, the progress of a run in two parts ends at the end and never beyond.
+local divided = [[
+local sim = require "sim"
+local b = sim.bodies { dt = $dt, softening = 1 }
+b:add(sim.body { mass = 1 })
+local d = sim.diffusion { size = { 4, 4 }, diffusivity = 0.1, dt = $dt }
+d:advance($stop)
+local frames = math.floor($stop / b.dt + 0.5)
+sim.run {
+    frames = frames + 1, step = function() b:step() end,
+    image = function() return b:image { width = 2, size = { 16, 16 } } end,
+}
+print(b.steps, b.time == b.steps * b.dt, d.steps, d.time == d.steps * d.dt)
+]]
+for _, case in ipairs { { "0.94", "0.02", 47 }, { "1", "0.1", 10 }, { "1", "1 / 3", 3 } } do
+    local what = ("%s by %s"):format(case[1], case[2])
+    command.write(home .. "/divided.lua", (divided:gsub("%$dt", case[2]):gsub("%$stop", case[1])))
+    fresh "divided"
+    good("--out divided --frames 2 divided.lua", what)
+    local code, out, err = command.run("--out divided divided.lua", { folder = home })
     check.equal(code, 0, err)
-    check.equal(out, case[3] .. "\ttrue\n", ("%g by %g"):format(case[1], case[2]))
-    check.equal(err:find("frame (%d+) of (%d+)") and err:match("(%d+) of %d+[^\n]*\n$")
-        or nil, err:match("of (%d+)[^\n]*\n$"), "progress ends at the end")
+    check.equal(out, ("%d\ttrue\t%d\ttrue\n"):format(case[3], case[3]), what)
+    check.equal(#run_folder.names(home .. "/divided"), case[3] + 1 + 2, what .. ": frames")
+    local last
+    for at, of in err:gmatch "frame (%d+) of (%d+)" do
+        check.that(tonumber(at) <= tonumber(of) and tonumber(of) == case[3] + 1, err)
+        last = tonumber(at)
+    end
+    check.equal(last, case[3] + 1, what .. ": progress ends at the end")
 end
 
 command.clean()
