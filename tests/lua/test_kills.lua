@@ -15,11 +15,8 @@ local home = command.folder()
 local kinds = { "memory", "device", "write", "open", "fsync", "rename", "mkdir" }
 local total = tonumber(os.getenv "SIMLUA_KILLS") or command.small and 12 or 60
 
--- Run a shell line in our folder, what it says into a file; its exit code.
 local function shell(line)
-    local _, how, code = os.execute(("cd %s && exec > log 2>&1 < /dev/null; %s"):format(
-        quote(home), line))
-    return how == "signal" and 128 + code or code
+    return command.quick(home, line)
 end
 
 local function start(name, out, before)
