@@ -2,7 +2,8 @@
 -- film = "galaxy.mp4" }` and `simlua film DIR [FILE] [--lossless]`.
 --
 -- The standard preset plays everywhere: H.264, 4:2:0, even sides (an odd one is padded by a
--- black line). The lossless one keeps every bit: H.264 RGB in .mp4 and .mkv.
+-- black line), and colours by BT.709, which the file says: left unsaid, players guess by the
+-- size. The lossless one keeps every bit: H.264 RGB in .mp4 and .mkv.
 local folder = require "sim.folder"
 local host = require "sim.host"
 local process = require "sim.process"
@@ -17,24 +18,41 @@ local function rate(fps)
         below)
 end
 
-local function command(out, goal, fps, first, lossless)
-    local words = { "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-framerate", rate(fps),
-        "-start_number", tostring(first), "-i", out .. "/frame_%06d.png" }
-    local more = lossless and { "-c:v", "libx264rgb", "-crf", "0", "-preset", "medium" }
-        or { "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-c:v", "libx264", "-crf", "18",
-            "-preset", "medium", "-pix_fmt", "yuv420p", "-movflags", "+faststart" }
-    table.move(more, 1, #more, #words + 1, words)
-    words[#words + 1] = goal
+local standard = { "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709:"
+    .. "out_range=tv:flags=bicubic+accurate_rnd+full_chroma_int,format=yuv420p", "-colorspace",
+    "bt709", "-color_primaries", "bt709", "-color_trc", "bt709", "-color_range", "tv", "-c:v",
+    "libx264", "-crf", "18", "-preset", "medium", "-pix_fmt", "yuv420p", "-movflags",
+    "+faststart" }
+local exact = { "-c:v", "libx264rgb", "-crf", "0", "-preset", "medium" }
+
+-- Where the numbers of the frames have gaps (--every), ffmpeg must be given a pattern: a
+-- sequence ends for it at the first gap.
+local function source(out, frames)
+    if frames.last - frames.first + 1 == frames.count then
+        return { "-start_number", tostring(frames.first), "-i", out:gsub("%%", "%%%%")
+            .. "/frame_%06d.png" }
+    end
+    return { "-pattern_type", "glob", "-i", out:gsub("[][*?{}\\]", "\\%0") .. "/frame_*.png" }
+end
+
+local function command(out, goal, fps, frames, lossless)
+    local words = { "ffmpeg", "-nostdin", "-loglevel", "error", "-y", "-framerate", rate(fps) }
+    for _, more in ipairs { source(out, frames), lossless and exact or standard, { goal } } do
+        table.move(more, 1, #more, #words + 1, words)
+    end
     return words
 end
 
-local function first_frame(out)
-    local first
+-- The frames in a folder: the first, the last, and how many; nil when there are none.
+local function frames_of(out)
+    local first, last, count = math.huge, -1, 0
     for _, name in ipairs(host.list(out)) do
         local frame = tonumber(name:match("^frame_(%d+)%.png$"))
-        if frame and (not first or frame < first) then first = frame end
+        if frame then
+            first, last, count = math.min(first, frame), math.max(last, frame), count + 1
+        end
     end
-    return first
+    return count > 0 and { first = first, last = last, count = count } or nil
 end
 
 -- ffmpeg writes beside the goal, which is renamed to when it is whole.
@@ -42,8 +60,9 @@ local function encode(out, goal, fps, lossless)
     local ending = goal:match("%.%w+$") or ".mp4"
     local draft = ("%s/.film-%d%s"):format(out, process.pid(), ending)
     local log = ("%s/.film-%d.log"):format(out, process.pid())
-    local ok, err = pcall(process.spawn, command(out, draft, fps, first_frame(out) or 0,
-        lossless), log, log)
+    local frames = frames_of(out)
+    if not frames then return false, "there are no frames" end
+    local ok, err = pcall(process.spawn, command(out, draft, fps, frames, lossless), log, log)
     local code
     if ok then code = select(2, process.wait()) end
     local text = folder.read(log) or ""
@@ -98,7 +117,7 @@ function film.main(...)
     end
     if not out then host.usage_error "film: which folder? simlua film DIR [FILE]" end
     local record = folder.record(out)
-    if not first_frame(out) then host.file_error(("no frames in '%s'"):format(out)) end
+    if not frames_of(out) then host.file_error(("no frames in '%s'"):format(out)) end
     goal = goal or out .. "/film" .. (lossless and ".mkv" or ".mp4")
     local ok, why = encode(out, goal, fps or record and record.fps or 30, lossless)
     if not ok then host.file_error(("no film: %s"):format(why)) end

@@ -1,4 +1,4 @@
--- test_batch.lua: simlua sweep, batch, --check, film: many runs, and what is told of them.
+-- test_batch.lua: simlua sweep, batch, --check: many runs, and what is told of them.
 local check = require "check"
 local command = require "command"
 local run_folder = require "run_folder"
@@ -188,28 +188,6 @@ do
     code, out, err = run("--check wrong.lua", "--device cpu --quiet")
     check.equal(code, 1, "--check of a wrong script: " .. out)
     check.that(err:find("'setp'", 1, true) and err:find("widht", 1, true), "every problem: " .. err)
-end
-
--- Film: by ffmpeg where there is one; without it a clear line, and the frames stay.
-do
-    local code, _, err = command.shell(("cd %s && PATH=/nowhere %s film single"):format(quote(home),
-        quote(command.program)))
-    check.equal(code, 3, "no ffmpeg")
-    check.that(err:find("no film: cannot start 'ffmpeg'", 1, true), err)
-    check.equal((run "film nowhere"), 3, "no frames")
-    check.equal((run "verify single"), 0, "the frames are as they were")
-    -- A stand-in shows what ffmpeg is told.
-    command.write(home .. "/ffmpeg", '#!/bin/bash\necho "$@" > told; for last; do :; done\n'
-        .. 'echo film > "$last"\n')
-    code, _, err = command.shell(("cd %s && chmod +x ffmpeg && PATH=$PWD:$PATH %s film single "
-        .. "--fps 29.97"):format(quote(home), quote(command.program)))
-    check.equal(code, 0, err)
-    local told = command.read(home .. "/told")
-    for _, phrase in ipairs { "-framerate 2997/100", "yuv420p", "-start_number 0",
-        "frame_%06d.png" } do
-        check.that(told:find(phrase, 1, true), told)
-    end
-    check.equal(command.read(home .. "/single/film.mp4"), "film\n", "under its final name")
 end
 
 command.clean()
