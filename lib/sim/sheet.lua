@@ -30,6 +30,7 @@ figure img { width: 100%%; display: block; }
 figcaption { color: #9aa; font-size: 0.85em; }
 .player { margin-top: 0.6em; }
 .player img { max-width: 100%%; display: block; margin-top: 0.5em; }
+.player img[hidden] { display: none; }
 .player input { width: 60%%; vertical-align: middle; }
 </style></head><body>
 <h1>%s</h1>
