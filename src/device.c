@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fail.h"
+
 #define DEVICE_WORDS "'auto', 'cpu', 'cuda' or 'cuda:K'"
 
 /* "cuda" is 0, "cuda:3" is 3, anything else -1. */
@@ -88,6 +90,17 @@ enum sim_status sim_device_usable(const struct sim_device *device)
     return SIM_OK;
 }
 
+/* Before a copy: may the device be used? Tests lose it here (fail.h). */
+static enum sim_status ready(struct sim_device *device)
+{
+    if (!device->lost && sim_fail_now(SIM_FAIL_COPY)) {
+        device->lost = true;
+        snprintf(device->lost_text, sizeof device->lost_text,
+                 "the device was lost, as SIMLUA_FAIL asks");
+    }
+    return sim_device_usable(device);
+}
+
 enum sim_status sim_buffer_new(struct sim_device *device, size_t bytes, const char *what,
                                struct sim_buffer *out)
 {
@@ -95,6 +108,9 @@ enum sim_status sim_buffer_new(struct sim_device *device, size_t bytes, const ch
     if (bytes == 0)
         return SIM_OK;
     SIM_TRY(sim_device_usable(device));
+    if (sim_fail_now(SIM_FAIL_DEVICE))
+        return sim_fail(SIM_DEVICE_MEMORY, "out of memory: %s, as SIMLUA_FAIL asks",
+                        what);
     SIM_TRY(device->ops->allocate(device, bytes, what, &out->data));
     out->bytes = bytes;
     struct sim_device_stats *stats = &device->stats;
@@ -127,7 +143,7 @@ enum sim_status sim_buffer_write(struct sim_buffer *buffer, size_t offset,
     if (bytes == 0)
         return SIM_OK;
     struct sim_device *device = buffer->device;
-    SIM_TRY(sim_device_usable(device));
+    SIM_TRY(ready(device));
     device->stats.bytes_up += bytes;
     return device->ops->upload(device, inside(buffer, offset, bytes), from, bytes);
 }
@@ -138,6 +154,7 @@ enum sim_status sim_buffer_read(const struct sim_buffer *buffer, size_t offset, 
     if (bytes == 0)
         return SIM_OK;
     struct sim_device *device = buffer->device;
+    SIM_TRY(ready(device));
     SIM_TRY(sim_device_finish(device));
     device->stats.bytes_down += bytes;
     return device->ops->download(device, to, inside(buffer, offset, bytes), bytes, NULL);
@@ -150,7 +167,7 @@ enum sim_status sim_buffer_read_later(const struct sim_buffer *buffer, size_t of
     *ticket = (struct sim_ticket){.device = device};
     if (bytes == 0)
         return SIM_OK;
-    SIM_TRY(sim_device_usable(device));
+    SIM_TRY(ready(device));
     device->stats.bytes_down += bytes;
     return device->ops->download(device, to, inside(buffer, offset, bytes), bytes,
                                  ticket);
@@ -162,7 +179,7 @@ enum sim_status sim_buffer_copy(struct sim_buffer *to, size_t to_offset,
 {
     if (bytes == 0)
         return SIM_OK;
-    SIM_TRY(sim_device_usable(to->device));
+    SIM_TRY(ready(to->device));
     return to->device->ops->copy(to->device, inside(to, to_offset, bytes),
                                  inside(from, from_offset, bytes), bytes);
 }
@@ -171,7 +188,7 @@ enum sim_status sim_buffer_zero(struct sim_buffer *buffer)
 {
     if (buffer->bytes == 0)
         return SIM_OK;
-    SIM_TRY(sim_device_usable(buffer->device));
+    SIM_TRY(ready(buffer->device));
     return buffer->device->ops->fill(buffer->device, buffer->data, 0, buffer->bytes);
 }
 

@@ -21,7 +21,7 @@ static bool for_good;
 static int armed_signal; /* 0: the call fails */
 static atomic_long counted;
 
-static const char *const words[] = {"memory", "device", "open",  "write",
+static const char *const words[] = {"memory", "device", "copy",  "open", "write",
                                     "fsync",  "rename", "mkdir", "any"};
 
 static void log_count(void)
@@ -118,7 +118,7 @@ void *__wrap_realloc(void *old, size_t size)
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
-    return refuse(SIM_FAIL_DEVICE, ENOMEM) ? NULL : __real_aligned_alloc(alignment, size);
+    return refuse(SIM_FAIL_MEMORY, ENOMEM) ? NULL : __real_aligned_alloc(alignment, size);
 }
 
 char *__wrap_strdup(const char *text)

@@ -12,12 +12,13 @@
  *                             half of the bytes are written; calls of other kinds are
  *                             not begun. With another signal the call goes on after it.
  *
- * Kinds: memory, device (memory of the CPU as a device), open, write, fsync, rename,
- * mkdir, any. Opening counts only what may create or change a file. SIMLUA_FAIL_LOG names
- * a file that gets the number of calls counted, when the program ends in good order: so a
- * test knows where N ends.
+ * Kinds: memory, device (device memory), copy (to, from and on a device: it counts as
+ * lost from then on), open, write, fsync, rename, mkdir, any. Opening counts only what
+ * may create or change a file. SIMLUA_FAIL_LOG names a file that gets the number of calls
+ * counted, when the program ends in good order: so a test knows where N ends.
  *
- * Not here: CUDA's calls, and what the C library does inside itself (fopen, asprintf). */
+ * Not here: CUDA's other calls and launches, and what the C library does inside itself
+ * (fopen, asprintf). */
 #ifndef SIM_FAIL_H
 #define SIM_FAIL_H
 
@@ -26,6 +27,7 @@
 enum sim_fail_kind {
     SIM_FAIL_MEMORY,
     SIM_FAIL_DEVICE,
+    SIM_FAIL_COPY,
     SIM_FAIL_OPEN,
     SIM_FAIL_WRITE,
     SIM_FAIL_FSYNC,

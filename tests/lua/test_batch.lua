@@ -123,6 +123,31 @@ for _, signal in ipairs { "TERM", "KILL" } do
     run_folder.same(("%s/%s/seed=3"):format(home, out), home .. "/one", signal)
 end
 
+-- A job that loses its device (code 4) is started once more, and goes on from its checkpoint;
+-- one that loses it again is not. Each start loses it at the same copy.
+do
+    command.write(home .. "/starts.lua", 'local f <close> = io.open("starts", "a") f:write "x"\n'
+        .. run_folder.scene)
+    command.run("--quiet --out counted scene.lua", { folder = home,
+        env = "SIMLUA_FAIL=copy:0 SIMLUA_FAIL_LOG=copies" })
+    local copies = tonumber(command.read(home .. "/copies"))
+    for at, want in pairs { [math.floor(copies * 0.75)] = 0, [3] = 4 } do
+        os.execute(("rm -rf %s/starts %s/lost"):format(quote(home), quote(home)))
+        local code, _, err = command.run("sweep starts.lua --seed 2 --device cpu --out lost",
+            { folder = home, device = "", env = "SIMLUA_FAIL=copy:" .. at })
+        check.equal(code, want, ("lost at copy %d of %d: %s"):format(at, copies, err))
+        local starts = command.read(home .. "/starts")
+        check.equal(starts, "xxx", "asked once, run twice")
+        if want == 0 then
+            check.equal((run "verify lost/seed=2"), 0, "verified")
+            check.equal((run("--quiet --out kept starts.lua --seed 2", "--device cpu")), 0, "")
+            run_folder.same(home .. "/lost/seed=2", home .. "/kept", "after a lost device")
+        else
+            check.that(err:find("the device was lost", 1, true), err)
+        end
+    end
+end
+
 -- batch.
 do
     command.write(home .. "/other.lua", run_folder.scene)

@@ -9,7 +9,7 @@ local command = require "command"
 local run_folder = require "run_folder"
 
 local home = command.folder()
-local kinds = { "mkdir", "rename", "fsync", "open", "device", "write", "memory" }
+local kinds = { "mkdir", "rename", "fsync", "open", "device", "copy", "write", "memory" }
 local asked = os.getenv "SIMLUA_FAULTS"
 local stride = asked == "all" and 1 or tonumber(asked)
 
@@ -42,7 +42,7 @@ end
 local function fail_at(name, kind, at, for_good)
     local what = ("%s: %s:%d%s"):format(name, kind, at, for_good)
     shell "rm -rf hurt"
-    local code = start(name, "hurt", ("SIMLUA_FAIL=%s:%d%s"):format(kind, at, for_good), 1 + at % 2)
+    local code = start(name, "hurt", ("SIMLUA_FAIL=%s:%d%s"):format(kind, at, for_good), at % 4 == 0 and 2 or 1)
     local text = log()
     if code == 0 then
         check.that(may_go_well(kind, for_good) and text == "", what .. ": code 0: " .. text)
@@ -78,7 +78,7 @@ for _, name in ipairs(names) do
         local count = calls(name, kind)
         check.that(count > 0, ("%s: no calls of %s"):format(name, kind))
         for _, for_good in ipairs { "", "+" } do
-            local list = points(count, command.small and 2 or for_good == "" and 16 or 5)
+            local list = points(count, command.small and 2 or for_good == "" and 12 or 4)
             for _, at in ipairs(list) do
                 if check.failed < 9 then fail_at(name, kind, at, for_good) end
             end

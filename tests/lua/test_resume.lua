@@ -66,6 +66,21 @@ for signal, want_code in pairs(codes) do
     end
 end
 
+-- A second signal, while the first one still waits for the step to end: out at once, and no
+-- file is the worse for it.
+do
+    local out = fresh "twice"
+    command.write(home .. "/twice.lua", (run_folder.scene:gsub("%(\"kill %-%%s %$PPID\"%)",
+        '("sleep 0.2; kill -%%s $PPID; sleep 0.3; kill -TERM $PPID; sleep 2")')))
+    good "--out twice.whole twice.lua"
+    local code, _, err = command.run("--out twice twice.lua", { folder = home,
+        env = "STOP_AT='5 TERM'" })
+    check.equal(code, 143, "two signals: " .. err)
+    check.that(err:find("stopped at once", 1, true), err)
+    good "--out twice twice.lua"
+    same(out, home .. "/twice.whole", "after a second signal")
+end
+
 -- Twice in a row at different places, killed after that, and with a longer end each time.
 do
     local out = fresh "often"
