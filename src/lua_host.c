@@ -179,9 +179,10 @@ static int settings(lua_State *L)
     const struct {
         const char *name;
         bool value;
-    } flags[] = {{"quiet", host->quiet}, {"help", host->help},
-                 {"fresh", host->fresh}, {"resume_anyway", host->resume_anyway},
-                 {"check", host->check}, {"declare", host->declare}};
+    } flags[] = {{"quiet", host->quiet},  {"help", host->help},
+                 {"fresh", host->fresh},  {"resume_anyway", host->resume_anyway},
+                 {"check", host->check},  {"declare", host->declare},
+                 {"strict", host->strict}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         lua_pushboolean(L, flags[i].value);
         lua_setfield(L, -2, flags[i].name);

@@ -25,6 +25,7 @@ struct sim_host {
     int64_t from, to, every;   /* --from, --to, --every, or -1: the frames to make */
     bool quiet, help;          /* --quiet; --help given with a script */
     bool fresh, resume_anyway; /* what to do with an earlier run in the folder */
+    bool strict;               /* --strict: run state outside sim.state is an error */
     bool check, declare; /* --check; --declare: print the script's options as JSON */
     double max_time;     /* --max-time in seconds, or 0 */
     const char *chunk;   /* the text of -e, or NULL */

@@ -29,6 +29,9 @@ static const char usage[] =
     "  --from A, --to B, --every K   make the frames A, A + K, … up to B only\n"
     "  --max-time T   stop after T (seconds, M:S or H:M:S), to be resumed\n"
     "  --check        run the script without its steps: what it needs, what is wrong\n"
+    "  --strict       an error, not a warning, when callbacks of sim.run change "
+    "variables\n"
+    "                 that no checkpoint holds; looked for at every frame\n"
     "  --threads N    CPU threads (default: all)\n"
     "  --sync         wait after each launch and time it\n"
     "  --quiet        no progress, no notes: errors only\n"
@@ -221,10 +224,11 @@ static int own_option(struct command *c, const char *arg, const char *next,
         const char *name;
         bool *flag;
     } flags[] = {
-        {"--devices", &c->devices},  {"--version", &c->version},
-        {"--sync", &c->sync},        {"--quiet", &c->host.quiet},
-        {"--fresh", &c->host.fresh}, {"--resume-anyway", &c->host.resume_anyway},
-        {"--check", &c->host.check}, {"--declare", &c->host.declare},
+        {"--devices", &c->devices},    {"--version", &c->version},
+        {"--sync", &c->sync},          {"--quiet", &c->host.quiet},
+        {"--fresh", &c->host.fresh},   {"--resume-anyway", &c->host.resume_anyway},
+        {"--check", &c->host.check},   {"--declare", &c->host.declare},
+        {"--strict", &c->host.strict},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!strcmp(arg, flags[i].name)) {

@@ -14,7 +14,8 @@ local words_with_value = { ["--jobs"] = "jobs", ["--out"] = "out", ["--device"] 
     ["--threads"] = "threads" }
 local flags = { ["--keep-going"] = "keep_going", ["--fail-fast"] = "fail_fast",
     ["--quiet"] = "quiet", ["--list"] = "list", ["--slurm"] = "slurm", ["--paired"] = "paired" }
-local passed_flags = { ["--fresh"] = true, ["--resume-anyway"] = true, ["--sync"] = true }
+local passed_flags = { ["--fresh"] = true, ["--resume-anyway"] = true, ["--sync"] = true,
+    ["--strict"] = true }
 
 local function whole(word, text)
     local value = math.tointeger(tonumber(text))

@@ -12,7 +12,7 @@ local reserved = { out = true, device = true, devices = true, threads = true,
     quiet = true, sync = true, help = true, version = true, fresh = true,
     resume_anyway = true, from = true, to = true, every = true, max_time = true,
     check = true, declare = true, jobs = true, paired = true, list = true, slurm = true,
-    keep_going = true, fail_fast = true }
+    keep_going = true, fail_fast = true, strict = true }
 
 local function join(words)
     return table.concat(words, ", ")

@@ -144,12 +144,14 @@ local function wanted(run, frame)
 end
 
 local function warn_of_variables(run, frame)
-    if run.quiet or not run.resumable or frame == 0 or frame > 3 then return end
+    local looked = run.strict or not run.quiet and frame <= 3
+    if not looked or not run.resumable or frame == 0 then return end
     local names = watch.changed(run.watch)
-    if #names > 0 then
-        host.say(("simlua: warning: the callbacks of sim.run change %s, which no checkpoint "
-            .. "holds: keep it in sim.state\n"):format(table.concat(names, ", ")))
-    end
+    if #names == 0 then return end
+    local text = ("the callbacks of sim.run change %s, which no checkpoint holds: keep it in "
+        .. "sim.state"):format(table.concat(names, ", "))
+    if run.strict then host.user_error(text) end
+    host.say("simlua: warning: " .. text .. "\n")
 end
 
 local function loop(run)
@@ -293,7 +295,8 @@ local function prepare(parameters, settings)
     if stray then
         host.usage_error("no option " .. stray .. ": this script declares none (sim.options)")
     end
-    run.quiet, run.tickets, run.written = settings.quiet, {}, {}
+    run.quiet, run.strict = settings.quiet, settings.strict
+    run.tickets, run.written = {}, {}
     run.loaded, run.saved, run.mirrors = -1, -1, true
     run.pictures = run.image ~= nil
     set_range(run, settings)

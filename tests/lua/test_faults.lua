@@ -42,7 +42,8 @@ end
 local function fail_at(name, kind, at, for_good)
     local what = ("%s: %s:%d%s"):format(name, kind, at, for_good)
     shell "rm -rf hurt"
-    local code = start(name, "hurt", ("SIMLUA_FAIL=%s:%d%s"):format(kind, at, for_good), at % 4 == 0 and 2 or 1)
+    local code = start(name, "hurt", ("SIMLUA_FAIL=%s:%d%s"):format(kind, at, for_good),
+        at % 4 == 0 and 2 or 1)
     local text = log()
     if code == 0 then
         check.that(may_go_well(kind, for_good) and text == "", what .. ": code 0: " .. text)

@@ -286,6 +286,14 @@ do
         .. "step = function(k) count = count + 1 names[k] = k b:step() end, " .. body)
     check.equal(code, 0, err)
     check.that(err:find("the callbacks of sim.run change count, names", 1, true), err)
+    -- --strict: an error, late in the run as well; what is in sim.state is none.
+    local late = head .. "local late = 0\nsim.run { frames = 9, step = function(k) "
+        .. "sim.state.k = k if k > 5 then late = k end b:step() end, " .. body
+    check.equal((command.script(late, "--quiet")), 0, "not seen without --strict")
+    code, _, err = command.script(late, "--quiet --strict")
+    check.equal(code, 1, "--strict: " .. err)
+    check.that(err:find("change late, which", 1, true), err)
+    check.equal((command.script(run_folder.scene, "--quiet --strict")), 0, "a scene that keeps it")
     code, _, err = command.script(head .. "local size = 3\nsim.run { frames = 4, step = function() "
         .. "b:step(size) end, " .. body)
     check.equal(code, 0, err)
