@@ -1,6 +1,9 @@
 -- run_folder.lua: what tests of runs share: a small scene, and folders compared byte by byte.
 local check = require "check"
+local checkpoint = require "sim.checkpoint"
 local command = require "command"
+local host = require "sim.host"
+local json = require "sim.json"
 
 local run_folder = {}
 
@@ -63,9 +66,11 @@ run_folder.scenes = {
 run_folder.scene = run_folder.scenes.gravity
 
 function run_folder.names(folder)
-    local found, pipe = {}, assert(io.popen("ls -A " .. command.quote(folder)))
-    for name in pipe:lines() do found[#found + 1] = name end
-    pipe:close()
+    local found = {}
+    for _, name in ipairs(host.list(folder)) do
+        if name ~= "." and name ~= ".." then found[#found + 1] = name end
+    end
+    table.sort(found)
     return found
 end
 
@@ -78,6 +83,23 @@ function run_folder.same(have, want, what)
         passed = check.that(equal, ("%s: %s differs"):format(what, name)) and passed
     end
     return passed
+end
+
+-- What is wrong with the files that a cut run left under final names, in words; nil when
+-- nothing is: frames are those of the whole run, checkpoints and the record can be read.
+function run_folder.broken(folder, whole)
+    for _, name in ipairs(run_folder.names(folder)) do
+        local path = folder .. "/" .. name
+        if name:match "^frame_" then
+            if command.read(path) ~= command.read(whole .. "/" .. name) then return name end
+        elseif name:match "^checkpoint" then
+            local at, why = checkpoint.probe(path)
+            if not at then return why end
+        elseif name == "run.json" and not pcall(json.decode, command.read(path)) then
+            return name
+        end
+    end
+    return nil
 end
 
 return run_folder

@@ -52,6 +52,7 @@ local function fail_at(name, kind, at, for_good)
         check.that(code <= 5 and lines == 1 and text:find "^simlua: ",
             ("%s: code %d: %s"):format(what, code, text))
     end
+    check.equal(run_folder.broken(home .. "/hurt", ("%s/%s.whole"):format(home, name)), nil, what)
     check.equal(start(name, "hurt"), 0, what .. ": the same command: " .. log())
     check.equal(shell(("diff -r %s.whole hurt"):format(name)), 0, what .. ": " .. log())
 end

@@ -64,6 +64,8 @@ local function round(scene, signal)
             command.read(home .. "/log"))) then break end
     until code == 0 or came == 3 or math.random(2) == 1
     local what = ("%s: after %s: "):format(scene.name, table.concat(told, ", "))
+    check.equal(run_folder.broken(home .. "/hurt", ("%s/%s.whole"):format(home, scene.name)), nil,
+        what)
     check.equal(start(scene.name, "hurt"), 0, what .. command.read(home .. "/log"))
     check.equal(shell(("diff -r %s.whole hurt"):format(scene.name)), 0,
         what .. command.read(home .. "/log"))
