@@ -55,21 +55,34 @@ local function frames_of(out)
     return count > 0 and { first = first, last = last, count = count } or nil
 end
 
--- ffmpeg writes beside the goal, which is renamed to when it is whole.
+-- ffmpeg writes beside the goal, which is renamed to when it is whole. An interrupt ends
+-- ffmpeg too, and takes away what it wrote.
 local function encode(out, goal, fps, lossless)
-    local ending = goal:match("%.%w+$") or ".mp4"
-    local draft = ("%s/.film-%d%s"):format(out, process.pid(), ending)
-    local log = ("%s/.film-%d.log"):format(out, process.pid())
     local frames = frames_of(out)
     if not frames then return false, "there are no frames" end
-    local ok, err = pcall(process.spawn, command(out, draft, fps, frames, lossless), log, log)
-    local code
-    if ok then code = select(2, process.wait()) end
-    local text = folder.read(log) or ""
-    os.remove(log)
-    if code == 0 and os.rename(draft, goal) then return true end
-    os.remove(draft)
-    return false, not ok and tostring(err) or text:match("[^\n]+") or "ffmpeg failed"
+    local base = ("%s/.film-%d"):format(out, process.pid())
+    local draft, log = base .. (goal:match("%.%w+$") or ".mp4"), base .. ".log"
+    local ok, child, code, text
+    host.guarded(function()
+        ok, child = pcall(process.spawn, command(out, draft, fps, frames, lossless), log, log)
+        if ok then code = select(2, process.wait()) end
+    end, function()
+        if ok and not code then
+            local signal = host.hold()
+            process.kill(child, 9)
+            process.wait()
+            host.release(signal)
+        end
+        text = not ok and tostring(child) or (folder.read(log) or ""):match("[^\n]+")
+        os.remove(log)
+        if code ~= 0 or not os.rename(draft, goal) then
+            os.remove(draft)
+            text = text or "ffmpeg failed"
+        else
+            text = nil
+        end
+    end)
+    return text == nil, text
 end
 
 -- The ffmpeg line for a person's shell.

@@ -51,6 +51,13 @@ do
     check.equal(command.read(home .. "/other.mp4"), nil, "no half film")
     check.equal(table.concat(run_folder.names(home .. "/single"), " "):find(".film", 1, true), nil,
         "nothing is left")
+    command.write(home .. "/ffmpeg", '#!/bin/bash\nfor last; do :; done\n'
+        .. 'echo half > "$last"\nkill -TERM $PPID\nexec sleep 30\n')
+    code, _, err = run("film single other.mp4", "PATH=$PWD:$PATH")
+    check.equal(code, 143, "stopped while ffmpeg is at work: " .. err)
+    check.equal(command.read(home .. "/other.mp4"), nil, "no half film")
+    check.equal(table.concat(run_folder.names(home .. "/single"), " "):find(".film", 1, true), nil,
+        "nothing is left")
     os.remove(home .. "/ffmpeg")
 end
 
