@@ -38,6 +38,7 @@ struct sim_frames {
     int thread_count;
     pthread_t *threads;
     struct sim_queue queue;
+    struct sim_frames *older; /* of those given up */
 };
 
 static struct timespec from_now(double seconds)
@@ -263,12 +264,17 @@ enum sim_status sim_frames_open(struct sim_device *device, int threads, int slot
     return status;
 }
 
+/* What hanging writers may still touch, so that it is not taken for a leak. */
+static struct sim_frames *given_up;
+
 /* A writer that hangs (a dead network disk, a GPU that does not answer) cannot be ended
  * from outside: its temporary file is removed, so that its rename must fail, and what it
  * may still touch is left to the end of the process. */
 static void abandon(struct sim_frames *frames)
 {
     frames->abandoned = true;
+    frames->older = given_up;
+    given_up = frames;
     for (int i = 0; i < frames->queue.slot_count; i++)
         if (frames->queue.slots[i].temporary)
             unlink(frames->queue.slots[i].temporary);

@@ -189,6 +189,11 @@ static void load_text_only(lua_State *L)
     lua_setglobal(L, "dofile");
 }
 
+/* How long pictures under way may still take, in seconds, when the script has ended
+ * early. After an interrupt somebody waits for the end. */
+#define PATIENCE_INTERRUPTED 0.15
+#define PATIENCE_FAILED      3.0
+
 /* Everything that must still happen when the script has ended; the exit code. */
 static int wind_up(struct sim_host *host, int code)
 {
@@ -201,7 +206,8 @@ static int wind_up(struct sim_host *host, int code)
         host->say(text);
         code = sim_status_exit_code(status);
     }
-    sim_frames_close(host->frames, 0.15);
+    sim_frames_close(host->frames,
+                     sim_interrupt_signal() ? PATIENCE_INTERRUPTED : PATIENCE_FAILED);
     host->frames = NULL;
     bool was_bad = ferror(stdout) != 0;
     errno = 0;
