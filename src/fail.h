@@ -18,7 +18,8 @@
  * counted, when the program ends in good order: so a test knows where N ends.
  *
  * Not here: CUDA's other calls and launches, and what the C library does inside itself
- * (fopen, asprintf). */
+ * (fopen, asprintf). libgomp, where it is an archive, ends the program with a line of its
+ * own when the memory of its threads fails. */
 #ifndef SIM_FAIL_H
 #define SIM_FAIL_H
 
