@@ -96,7 +96,9 @@ struct sim_flow_control {
     double largest_change;
     double lead; /* how far ahead of `time` the sides' conditions are taken */
     int64_t steps, skip;
-    int64_t bad_step; /* first step whose velocity was not finite; 0: none */
+    int64_t bad_step;      /* first step whose velocity was not finite; 0: none */
+    int64_t unstable_step; /* first for which a fixed dt was too long; 0: none */
+    double unstable_limit; /* and the longest that would do there */
     struct sim_poisson_control solve;
 };
 

@@ -311,8 +311,20 @@ SIM_FN double flow_least(double a, double b)
 
 /* The largest stable step for velocities at most (u, v): Courant's, the viscous one, that
  * of forward Euler with central differences (2 nu_eff >= dt u^2 along each axis, nu_eff
- * with the donor cell's own viscosity), and that a force may not carry fluid over a cell.
- * Each with its factor of safety. */
+ * with the donor cell's own viscosity); each as it stands. */
+SIM_FN double flow_stable(const struct flow_limits *l, double u, double v)
+{
+    const double tiny = 1e-300;
+    const double courant = u / l->dx + v / l->dy;
+    const double viscous = 2 * l->nu * (1 / (l->dx * l->dx) + 1 / (l->dy * l->dy));
+    const double central = u * u / (2 * l->nu + l->chi * u * l->dx + tiny) +
+                           v * v / (2 * l->nu + l->chi * v * l->dy + tiny);
+    const double most = courant > viscous ? courant : viscous;
+    return 1 / ((most > central ? most : central) + tiny);
+}
+
+/* The step to take: within these limits by factors of safety, a force may not carry fluid
+ * over a cell either, and scalars make no new extrema. */
 SIM_FN double flow_limit(const struct flow_limits *l, double u, double v, double force)
 {
     const double tiny = 1e-300;
@@ -350,6 +362,10 @@ SIM_FN void flow_begin(const struct flow_limits *l, struct sim_flow_control *k, 
     u = u > l->wall_u ? u : l->wall_u;
     v = v > l->wall_v ? v : l->wall_v;
     double dt = l->fixed_dt > 0 ? l->fixed_dt : flow_limit(l, u, v, force);
+    if (l->fixed_dt > 0 && !k->unstable_step && dt > 1.000001 * flow_stable(l, u, v)) {
+        k->unstable_step = k->steps + 1;
+        k->unstable_limit = flow_stable(l, u, v);
+    }
     if (left <= dt)
         dt = left;
     else if (left < 2 * dt && l->fixed_dt == 0)

@@ -446,6 +446,8 @@ static void blow_up(struct sim_device *device)
     CHECK(control.bad_step == control.steps);
     CHECK(control.steps < 4000);
     CHECK(control.cfl_max > 1);
+    CHECK(control.unstable_step > 0 && control.unstable_step < control.bad_step);
+    CHECK(control.unstable_limit > 0 && control.unstable_limit < d.dt);
     sim_flow_free(&f);
 }
 
