@@ -40,26 +40,40 @@ WIDE static double largest_row(const real *restrict a, int64_t n)
 
 /* Row j of faces: F for i = 0 .. nx, G for i = 0 .. nx - 1. Faces at the sides that are
  * not free are the sides' business. */
-WIDE static void momentum_u_row(const struct flow_args *a, real dt, real *restrict f,
-                                int64_t j, int64_t from, int64_t until)
+WIDE static void momentum_rows(const struct flow_args *args, real dt, real *restrict f,
+                               real *restrict g, int64_t j)
 {
-    for (int64_t i = from; i < until; i++)
-        f[i] = flow_tentative_u(a, dt, j * a->pitch + i);
+    const struct flow_args a = *args;
+    const int64_t o = j * a.pitch;
+    if (j < a.ny)
+        for (int64_t i = 0; i <= a.nx; i++)
+            f[i] = flow_tentative_u(&a, dt, o + i);
+    for (int64_t i = 0; i < a.nx; i++)
+        g[i] = flow_tentative_v(&a, dt, o + i);
 }
 
-WIDE static void momentum_v_row(const struct flow_args *a, real dt, real *restrict g,
-                                int64_t j, int64_t until)
+/* The same where nothing but a constant acts: without questions in the loops. */
+WIDE static void plain_momentum_rows(const struct flow_args *args, real dt,
+                                     real *restrict f, real *restrict g, int64_t j)
 {
-    for (int64_t i = 0; i < until; i++)
-        g[i] = flow_tentative_v(a, dt, j * a->pitch + i);
+    struct flow_args a = *args;
+    const int64_t o = j * a.pitch;
+    a.heat = a.force_field_x = a.force_field_y = NULL;
+    if (j < a.ny)
+        for (int64_t i = 0; i <= a.nx; i++)
+            f[i] = flow_tentative_u(&a, dt, o + i);
+    for (int64_t i = 0; i < a.nx; i++)
+        g[i] = flow_tentative_v(&a, dt, o + i);
 }
 
 static void momentum_row(const struct flow_args *a, int64_t j)
 {
     const real dt = (real)a->control->dt;
-    if (j < a->ny)
-        momentum_u_row(a, dt, a->f + j * a->pitch, j, 0, a->nx + 1);
-    momentum_v_row(a, dt, a->g + j * a->pitch, j, a->nx);
+    real *f = a->f + j * a->pitch, *g = a->g + j * a->pitch;
+    if (flow_force_varies(a))
+        momentum_rows(a, dt, f, g, j);
+    else
+        plain_momentum_rows(a, dt, f, g, j);
 }
 
 static double force_row(const struct flow_args *a, int64_t j)
@@ -98,12 +112,41 @@ static void rhs_row(const struct flow_args *a, double *rows, int64_t j)
     rows[1] = poisson_max(f, largest_row(a->g + o, a->nx));
 }
 
+/* As flow_correct_u over a row, in loops that the compiler makes vectors of; `half` where
+ * all of the row's faces are half a cell from the pressure beyond them. */
+WIDE static poisson_bits correct_faces(real *restrict now, real *restrict tentative,
+                                       const real *restrict x,
+                                       const uint8_t *restrict flags, int64_t back,
+                                       unsigned free, real inv, int64_t n)
+{
+    poisson_bits most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const real gradient = (x[i] - x[i - back]) * inv;
+        const poisson_bits size =
+            flow_corrected(&now[i], &tentative[i], gradient, flags[i] & free);
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
 static double correct_row(const struct flow_args *a, int64_t j)
 {
-    double most = 0;
-    for (int64_t i = 0; i <= a->nx; i++)
-        most = poisson_max(most, flow_correct(a, i, j));
-    return most;
+    const int64_t o = j * a->pitch, last = a->nx;
+    const bool half = !a->periodic_y && (j == 0 || j == a->ny);
+    poisson_bits most =
+        correct_faces(a->v + o, a->g + o, a->solution + o, a->flags + o, a->pitch,
+                      SIM_FLOW_V, (half ? (real)2 : (real)1) * a->inv_dy, a->nx);
+    if (j < a->ny) {
+        const poisson_bits inner =
+            correct_faces(a->u + o + 1, a->f + o + 1, a->solution + o + 1,
+                          a->flags + o + 1, 1, SIM_FLOW_U, (real)1 * a->inv_dx, last - 1);
+        const poisson_bits first = flow_correct_u(a, 0, o),
+                           end = flow_correct_u(a, last, o + last);
+        most = inner > most ? inner : most;
+        most = first > most ? first : most;
+        most = end > most ? end : most;
+    }
+    return poisson_of_size(most);
 }
 
 WIDE static void pressure_row(real *restrict p, const real *restrict solution,

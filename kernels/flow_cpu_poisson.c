@@ -136,11 +136,30 @@ static void coarse_row(const struct poisson_grid *g, const struct poisson_grid *
             coarse->b[j * coarse->pitch + i] = poisson_restrict(g, i, j);
 }
 
+/* Pairs of fine cells, both of one coarse cell each. */
+WIDE static void prolong_pairs(real *restrict x, const real *restrict e,
+                               const real *restrict cx, const real *restrict cy,
+                               int64_t pitch, int64_t sy, int64_t pairs)
+{
+    for (int64_t i = 0; i < pairs; i++) {
+        x[2 * i] = x[2 * i] + poisson_corrected(e, cx, cy, pitch, i, -1, sy);
+        x[2 * i + 1] = x[2 * i + 1] + poisson_corrected(e, cx, cy, pitch, i, 1, sy);
+    }
+}
+
 static void prolong_row(const struct poisson_grid *g, const struct poisson_grid *coarse,
                         int64_t j)
 {
     real *x = g->x + j * g->pitch;
-    for (int64_t i = 0; i < g->nx; i++)
+    int64_t i = 0;
+    if (g->fx == 2) {
+        const int64_t o = (g->fy == 2 ? j / 2 : j) * coarse->pitch;
+        const int64_t sy = g->fy == 1 ? 0 : (j & 1 ? 1 : -1);
+        prolong_pairs(x, coarse->x + o, coarse->cx + o, coarse->cy + o, coarse->pitch, sy,
+                      g->nx / 2);
+        i = g->nx / 2 * 2;
+    }
+    for (; i < g->nx; i++)
         x[i] = x[i] + poisson_prolong(g, coarse, i, j);
 }
 

@@ -224,10 +224,15 @@ static __global__ void __launch_bounds__(32 * FLOW_WARPS)
         return;
     FLOW_ROWS(j, a.ny + 1)
     {
-        double most = 0;
-        for (int64_t i = lane; i <= a.nx; i += 32)
-            most = poisson_max(most, flow_correct(&a, i, j));
-        most = flow_warp_max(most);
+        poisson_bits size = 0;
+        for (int64_t i = lane; i <= a.nx; i += 32) {
+            const int64_t c = j * a.pitch + i;
+            const poisson_bits u = j < a.ny ? flow_correct_u(&a, i, c) : 0;
+            const poisson_bits v = i < a.nx ? flow_correct_v(&a, j, c) : 0;
+            size = u > size ? u : size;
+            size = v > size ? v : size;
+        }
+        const double most = flow_warp_max(poisson_of_size(size));
         if (lane == 0)
             rows[3 * j] = most;
     }

@@ -101,8 +101,9 @@ SIM_FN struct flow_star flow_star_u(const struct flow_args *a, const real *u,
     const int64_t p = a->pitch;
     struct flow_star s;
     s.here = u[c], s.ahead = u[c + 1], s.behind = u[c - 1];
-    s.above = flags & SIM_FLOW_U_NORTH ? -s.here : u[c + p];
-    s.below = flags & SIM_FLOW_U_SOUTH ? -s.here : u[c - p];
+    const real above = u[c + p], below = u[c - p];
+    s.above = flags & SIM_FLOW_U_NORTH ? -s.here : above;
+    s.below = flags & SIM_FLOW_U_SOUTH ? -s.here : below;
     s.cross_above = (real)0.5 * (v[c - 1 + p] + v[c + p]);
     s.cross_below = (real)0.5 * (v[c - 1] + v[c]);
     return s;
@@ -114,8 +115,9 @@ SIM_FN struct flow_star flow_star_v(const struct flow_args *a, const real *u,
     const int64_t p = a->pitch;
     struct flow_star s;
     s.here = v[c], s.ahead = v[c + p], s.behind = v[c - p];
-    s.above = flags & SIM_FLOW_V_EAST ? -s.here : v[c + 1];
-    s.below = flags & SIM_FLOW_V_WEST ? -s.here : v[c - 1];
+    const real above = v[c + 1], below = v[c - 1];
+    s.above = flags & SIM_FLOW_V_EAST ? -s.here : above;
+    s.below = flags & SIM_FLOW_V_WEST ? -s.here : below;
     s.cross_above = (real)0.5 * (u[c + 1 - p] + u[c + 1]);
     s.cross_below = (real)0.5 * (u[c - p] + u[c]);
     return s;
@@ -242,34 +244,28 @@ SIM_FN double flow_force_size(const struct flow_args *a, int64_t c)
 
 /* A free face's new velocity from the tentative one; what was takes the tentative one's
  * place. The pressure beyond an opening is half a cell away. The size of the change. */
-SIM_FN real flow_corrected(real *now, real *tentative, real gradient, int64_t c,
-                           bool free)
+SIM_FN poisson_bits flow_corrected(real *now, real *tentative, real gradient, bool free)
 {
-    const real old = now[c], value = tentative[c] - (free ? gradient : (real)0);
-    now[c] = value;
-    tentative[c] = old;
-    return poisson_abs(value - old);
+    const real old = *now, to = *tentative, value = free ? to - gradient : to;
+    *now = value;
+    *tentative = old;
+    return poisson_size(value - old);
 }
 
-SIM_FN double flow_correct(const struct flow_args *a, int64_t i, int64_t j)
+SIM_FN poisson_bits flow_correct_u(const struct flow_args *a, int64_t i, int64_t c)
 {
-    const int64_t c = j * a->pitch + i;
-    const unsigned flags = a->flags[c];
-    const real *x = a->solution;
-    double most = 0;
-    if (j < a->ny) {
-        const real near = !a->periodic_x && (i == 0 || i == a->nx) ? (real)2 : (real)1;
-        most = (double)flow_corrected(a->u, a->f, (x[c] - x[c - 1]) * (near * a->inv_dx),
-                                      c, flags & SIM_FLOW_U);
-    }
-    if (i < a->nx) {
-        const real near = !a->periodic_y && (j == 0 || j == a->ny) ? (real)2 : (real)1;
-        most = poisson_max(
-            most, (double)flow_corrected(a->v, a->g,
-                                         (x[c] - x[c - a->pitch]) * (near * a->inv_dy), c,
-                                         flags & SIM_FLOW_V));
-    }
-    return most;
+    const bool half = !a->periodic_x && (i == 0 || i == a->nx);
+    const real gradient =
+        (a->solution[c] - a->solution[c - 1]) * ((half ? (real)2 : (real)1) * a->inv_dx);
+    return flow_corrected(&a->u[c], &a->f[c], gradient, a->flags[c] & SIM_FLOW_U);
+}
+
+SIM_FN poisson_bits flow_correct_v(const struct flow_args *a, int64_t j, int64_t c)
+{
+    const bool half = !a->periodic_y && (j == 0 || j == a->ny);
+    const real gradient = (a->solution[c] - a->solution[c - a->pitch]) *
+                          ((half ? (real)2 : (real)1) * a->inv_dy);
+    return flow_corrected(&a->v[c], &a->g[c], gradient, a->flags[c] & SIM_FLOW_V);
 }
 
 /* Faces that are not free rest, but for those at the sides. */

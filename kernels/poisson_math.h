@@ -139,25 +139,39 @@ SIM_FN real poisson_restrict(const struct poisson_grid *g, int64_t i, int64_t j)
     return sum;
 }
 
-/* The coarse grid's correction at fine cell (i, j): linear along each axis that was
- * halved, constant across a closed face. */
+/* 1 for a face that is open at all, 0 for a closed one. */
+SIM_FN real poisson_open(real coefficient)
+{
+    return coefficient != (real)0 ? (real)1 : (real)0;
+}
+
+/* The coarse grid's correction at the fine cells of coarse element k that lie toward (sx,
+ * sy), each -1 or 1, or 0 along an axis that was not halved: linear along each axis where
+ * the face that way is open, constant where it is not, across the corner where both ways
+ * round are open. */
+SIM_FN real poisson_corrected(const real *e, const real *cx, const real *cy, int64_t p,
+                              int64_t k, int64_t sx, int64_t sy)
+{
+    const int64_t fx = sx > 0 ? k + 1 : k, fy = sy > 0 ? k + p : k; /* faces that way */
+    const real open_x = poisson_open(cx[fx]), open_y = poisson_open(cy[fy]);
+    const real round =
+        (open_x * open_y) * (poisson_open(cy[fy + sx]) * poisson_open(cx[fx + sy * p]));
+    const real here = e[k];
+    const real x = here + open_x * (e[k + sx] - here);
+    const real y = here + open_y * (e[k + sy * p] - here);
+    const real flat = (x + y) - here;
+    const real corner = flat + round * (e[k + sx + sy * p] - flat);
+    return (real)0.5625 * here + (real)0.1875 * (x + y) + (real)0.0625 * corner;
+}
+
 SIM_FN real poisson_prolong(const struct poisson_grid *g,
                             const struct poisson_grid *coarse, int64_t i, int64_t j)
 {
     const int64_t I = g->fx == 2 ? i >> 1 : i, J = g->fy == 2 ? j >> 1 : j;
-    const int64_t p = coarse->pitch, k = J * p + I;
     const int64_t sx = g->fx == 1 ? 0 : (i & 1 ? 1 : -1);
     const int64_t sy = g->fy == 1 ? 0 : (j & 1 ? 1 : -1);
-    const real *e = coarse->x;
-    const real here = e[k];
-    const bool open_x = sx && coarse->cx[sx > 0 ? k + 1 : k] != (real)0;
-    const bool open_y = sy && coarse->cy[sy > 0 ? k + p : k] != (real)0;
-    const real beside = open_x ? e[k + sx] : here, above = open_y ? e[k + sy * p] : here;
-    real corner = beside + above - here;
-    if (open_x && open_y && coarse->cy[(sy > 0 ? k + p : k) + sx] != (real)0 &&
-        coarse->cx[(sx > 0 ? k + 1 : k) + sy * p] != (real)0)
-        corner = e[k + sx + sy * p];
-    return (real)0.5625 * here + (real)0.1875 * (beside + above) + (real)0.0625 * corner;
+    return poisson_corrected(coarse->x, coarse->cx, coarse->cy, coarse->pitch,
+                             J * coarse->pitch + I, sx, sy);
 }
 
 /* --- decisions, by one thread ------------------------------------------------------- */

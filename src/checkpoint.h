@@ -63,6 +63,9 @@ struct sim_state_ops {
     void (*list)(void *object, struct sim_state *state);
     enum sim_status (*expect)(void *object, const struct sim_checkpoint *checkpoint,
                               const char *prefix);
+    /* SIM_DIVERGED where its state is not finite: for runs without pictures, which look
+       for that themselves. NULL: not looked at. Waits. */
+    enum sim_status (*check)(void *object);
 };
 
 void sim_state_array(struct sim_state *state, const char *name, struct sim_buffer *buffer,
@@ -113,6 +116,7 @@ enum sim_status sim_checkpoint_load(const struct sim_checkpoint *checkpoint,
                                     const struct sim_state *state);
 
 /* The solvers' own, each in a file <solver>_state.c. */
-extern const struct sim_state_ops sim_bodies_state, sim_field_state, sim_diffusion_state;
+extern const struct sim_state_ops sim_bodies_state, sim_field_state, sim_diffusion_state,
+    sim_flow_state;
 
 #endif

@@ -23,6 +23,12 @@
 #define SIM_FIELD_NAME      24
 #define SIM_FIELD_CELLS_MAX ((int64_t)1 << 40)
 
+/* When, for a solver that keeps its time on the device. */
+struct sim_field_clock {
+    int64_t step, bad_step; /* first step that was not finite; 0: none */
+    double time, cfl;
+};
+
 struct sim_field {
     struct sim_device *device;
     const struct sim_field_ops *ops; /* kernels/field.h, of its precision */
@@ -45,7 +51,10 @@ struct sim_field {
         struct sim_field *);             /* before each use: bring data, step and
                                             time up to date; NULL: they are */
     void (*touched)(struct sim_field *); /* after each change; NULL */
-    struct sim_buffer scratch;           /* partial sums; made when first needed */
+    /* Enqueue a struct sim_field_clock into *to, for the message of a picture that shows
+       a value that is not finite; NULL: step and time above are right. */
+    enum sim_status (*clock)(struct sim_field *, struct sim_buffer *to, size_t offset);
+    struct sim_buffer scratch; /* partial sums; made when first needed */
 
     bool ranged; /* a picture with an automatic range fixed it: part of a solver's state,
                   */

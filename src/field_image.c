@@ -327,12 +327,27 @@ static enum sim_status draw_bar(struct sim_field *field,
     return draw_numbers(p, l, ticks, &args, image);
 }
 
+/* Room in the tail for one more clock: into check->clock, and its offset. */
+static enum sim_status add_clock(struct sim_image *image, struct sim_image_check *check,
+                                 size_t *offset)
+{
+    if (image->clock_count == SIM_IMAGE_CLOCKS)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "beside: more than %d fields of flows in one picture",
+                        SIM_IMAGE_CLOCKS);
+    *offset = image->tail_offset + offsetof(struct sim_image_tail, clock) +
+              (size_t)image->clock_count * sizeof(struct sim_field_clock);
+    check->clock = ++image->clock_count;
+    return SIM_OK;
+}
+
 /* The look for NaN goes with the picture. */
 static enum sim_status add_check(struct sim_field *field, struct sim_image *image)
 {
     const struct sim_array array = {field->data, field->mask, field->nx, field->ny,
                                     field->pitch};
     struct sim_image_check *check = &image->checks[image->check_count];
+    size_t clock = 0;
     char *tail = (char *)image->pixels.data + image->tail_offset;
     int64_t *found = (int64_t *)(void *)(tail + offsetof(struct sim_image_tail, found)) +
                      image->check_count++;
@@ -340,6 +355,10 @@ static enum sim_status add_check(struct sim_field *field, struct sim_image *imag
                                       .nx = field->nx,
                                       .step = field->step,
                                       .time = field->time};
+    if (field->clock) {
+        SIM_TRY(add_clock(image, check, &clock));
+        SIM_TRY(field->clock(field, &image->pixels, clock));
+    }
     snprintf(check->name, sizeof check->name, "%s%s",
              *field->name ? "field " : "the field", field->name);
     return field->ops->check(field->device, &array, found);
@@ -415,13 +434,32 @@ static enum sim_status take_check(const struct sim_image *from, size_t offset,
                            sizeof(int64_t));
 }
 
+/* The clock of the check that was taken last, which was `check`'s in `from`. */
+static enum sim_status take_clock(const struct sim_image *from,
+                                  const struct sim_image_check *check,
+                                  struct sim_image *to)
+{
+    size_t at = 0;
+    if (!check->clock)
+        return SIM_OK;
+    SIM_TRY(add_clock(to, &to->checks[to->check_count - 1], &at));
+    return sim_buffer_copy(&to->pixels, at, &from->pixels,
+                           from->tail_offset + offsetof(struct sim_image_tail, clock) +
+                               (size_t)(check->clock - 1) *
+                                   sizeof(struct sim_field_clock),
+                           sizeof(struct sim_field_clock));
+}
+
 static enum sim_status take_checks(const struct sim_image *from, struct sim_image *to)
 {
-    struct sim_image_check body = {SIM_CHECK_COINCIDENT, "", 0, from->step, from->time};
+    struct sim_image_check body = {SIM_CHECK_COINCIDENT, "",         0,
+                                   from->step,           from->time, 0};
     const size_t found = offsetof(struct sim_image_tail, found);
-    for (int k = 0; k < from->check_count; k++)
+    for (int k = 0; k < from->check_count; k++) {
         SIM_TRY(
             take_check(from, found + (size_t)k * sizeof(int64_t), &from->checks[k], to));
+        SIM_TRY(take_clock(from, &from->checks[k], to));
+    }
     if (!from->has_bodies)
         return SIM_OK;
     memcpy(body.name, from->subject, sizeof body.name);

@@ -395,6 +395,10 @@ enum sim_status sim_flow_set_force(struct sim_flow *f, double x, double y)
 {
     if (!isfinite(x) || !isfinite(y))
         return sim_fail(SIM_BAD_ARGUMENT, "flow: the force is not finite");
+    for (int axis = 0; axis < 2; axis++) {
+        sim_buffer_free(&f->force_field[axis]);
+        f->system.force_field[axis] = NULL;
+    }
     f->system.force[0] = x, f->system.force[1] = y;
     return SIM_OK;
 }
@@ -422,13 +426,40 @@ static enum sim_status copy_field(struct sim_flow *f, struct sim_field *from,
     return status;
 }
 
+/* Beyond the sides a force is that of the other end where they are periodic, and of the
+ * cell beside elsewhere: faces there take the mean of both cells. */
+static enum sim_status force_ghosts(struct sim_flow *f, struct sim_buffer *force)
+{
+    const int64_t nx = f->desc.nx, ny = f->desc.ny, pitch = f->system.pitch;
+    const size_t size = f->ops->real_bytes;
+    const int64_t wrap_x = f->system.periodic_x ? nx - 1 : 0;
+    const int64_t wrap_y = f->system.periodic_y ? ny - 1 : 0;
+    char *copy = malloc(force->bytes);
+    if (!copy)
+        return sim_fail(SIM_HOST_MEMORY, "flow: no memory for a force");
+    enum sim_status status = sim_buffer_read(force, 0, copy, force->bytes);
+    char *first = copy + first_element(nx) * size;
+    for (int64_t j = 0; j < ny; j++) {
+        char *row = first + (size_t)(j * pitch) * size;
+        memcpy(row - size, row + (size_t)wrap_x * size, size);
+        memcpy(row + (size_t)nx * size, row + (size_t)(nx - 1 - wrap_x) * size, size);
+    }
+    char *low = first, *high = first + (size_t)((ny - 1) * pitch) * size;
+    memcpy(low - (size_t)pitch * size, wrap_y ? high : low, (size_t)nx * size);
+    memcpy(high + (size_t)pitch * size, wrap_y ? low : high, (size_t)nx * size);
+    if (status == SIM_OK)
+        status = sim_buffer_write(force, 0, copy, force->bytes);
+    free(copy);
+    return status;
+}
+
 enum sim_status sim_flow_set_force_field(struct sim_flow *f, int axis,
                                          struct sim_field *field)
 {
     void *data = (void *)f->system.force_field[axis];
     SIM_TRY(copy_field(f, field, "a force", &f->force_field[axis], &data));
     f->system.force_field[axis] = data;
-    return SIM_OK;
+    return f->ready ? force_ghosts(f, &f->force_field[axis]) : SIM_OK;
 }
 
 /* --- tables on the device ----------------------------------------------------------- */
@@ -494,6 +525,9 @@ enum sim_status sim_flow_prepare(struct sim_flow *f)
         SIM_TRY(sim_buffer_write(&f->edges, 0, f->edge, f->edges.bytes));
         SIM_TRY(sim_buffer_write(&f->signals, 0, f->signal, f->signals.bytes));
         SIM_TRY(sim_flow_upload_scalar_sides(f));
+        for (int axis = 0; axis < 2; axis++)
+            if (s->force_field[axis])
+                SIM_TRY(force_ghosts(f, &f->force_field[axis]));
         f->ready = true;
     }
     if (!f->settled) {

@@ -145,6 +145,10 @@ struct sim_flow_marker_desc {
 };
 enum sim_status sim_flow_set_markers(struct sim_flow *f,
                                      const struct sim_flow_marker_desc *desc);
+/* `count` points spread by chance, by seed, over the shape (NULL: the whole grid) outside
+ * obstacles. SIM_BAD_ARGUMENT where there is next to no room. */
+enum sim_status sim_flow_scatter(const struct sim_flow *f, const struct sim_shape *shape,
+                                 int64_t count, uint64_t seed, double (*out)[2]);
 /* x, y, age and kind of each marker, [capacity][4]; age < 0: none. Waits. */
 enum sim_status sim_flow_read_markers(struct sim_flow *f, float *out);
 

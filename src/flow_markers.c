@@ -1,11 +1,14 @@
 /* flow_markers.c - massless points that go with the flow: where they begin. Their paths
  * are kernels/flow_marker_math.h. */
 #include "flow.h"
+#include "../kernels/philox.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define SCATTER     0x6d61726bu /* the purpose of these random numbers */
+#define TRIES       1000        /* a point, on average */
 #define MARKERS_MAX ((int64_t)1 << 31)
 
 static enum sim_status check_points(const struct sim_flow *f, const double (*points)[2],
@@ -105,4 +108,48 @@ enum sim_status sim_flow_set_markers(struct sim_flow *f,
 enum sim_status sim_flow_read_markers(struct sim_flow *f, float *out)
 {
     return sim_buffer_read(&f->markers, 0, out, f->markers.bytes);
+}
+
+static bool is_room(const struct sim_flow *f, const struct sim_shape *shape, double x,
+                    double y)
+{
+    for (int k = 0; k < f->obstacle_count; k++)
+        if (sim_shape_inside(f->obstacle[k].shape, x, y))
+            return false;
+    return !shape || sim_shape_inside(shape, x, y);
+}
+
+/* The part of the grid in which the shape lies. */
+static void bounds(const struct sim_flow *f, const struct sim_shape *shape, double box[4])
+{
+    const struct sim_flow_desc *d = &f->desc;
+    double own[4];
+    box[0] = d->x0, box[1] = d->y0;
+    box[2] = d->x0 + (double)d->nx * d->dx, box[3] = d->y0 + (double)d->ny * d->dy;
+    if (shape && sim_shape_bounds(shape, own)) {
+        box[0] = fmax(box[0], own[0]), box[1] = fmax(box[1], own[1]);
+        box[2] = fmin(box[2], own[2]), box[3] = fmin(box[3], own[3]);
+    }
+}
+
+enum sim_status sim_flow_scatter(const struct sim_flow *f, const struct sim_shape *shape,
+                                 int64_t count, uint64_t seed, double (*out)[2])
+{
+    double box[4], uniform[2];
+    int64_t found = 0;
+    bounds(f, shape, box);
+    for (int64_t k = 0; found < count && k / TRIES <= count; k++) {
+        sim_random_uniforms(seed, (uint64_t)k, SCATTER, 0, uniform);
+        const double x = box[0] + (box[2] - box[0]) * uniform[0];
+        const double y = box[1] + (box[3] - box[1]) * uniform[1];
+        if (box[2] > box[0] && box[3] > box[1] && is_room(f, shape, x, y))
+            out[found][0] = x, out[found++][1] = y;
+    }
+    if (found < count)
+        return sim_fail(
+            SIM_BAD_ARGUMENT,
+            "flow: no room for %lld markers: the shape lies outside the grid, or "
+            "in obstacles",
+            (long long)count);
+    return SIM_OK;
 }

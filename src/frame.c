@@ -84,6 +84,27 @@ static enum sim_status check_found(const struct sim_image_check *check, int64_t 
                     (long long)found, (long long)check->step, check->time);
 }
 
+/* A field whose solver keeps its time on the device; it may have broken where this field
+ * does not show it. */
+static enum sim_status check_clocked(const struct sim_image_check *check, int64_t found,
+                                     const struct sim_field_clock *clock)
+{
+    const int64_t step = clock->bad_step ? clock->bad_step : clock->step;
+    if (found != INT64_MAX)
+        return sim_fail(SIM_DIVERGED,
+                        "%s is not finite at cell (%lld, %lld), step %lld (t = %g, "
+                        "largest CFL number %.3g)",
+                        check->name, (long long)(found % check->nx) + 1,
+                        (long long)(found / check->nx) + 1, (long long)step, clock->time,
+                        clock->cfl);
+    if (clock->bad_step)
+        return sim_fail(SIM_DIVERGED,
+                        "what moves %s diverged by step %lld (t = %g, largest CFL number "
+                        "%.3g)",
+                        check->name, (long long)step, clock->time, clock->cfl);
+    return SIM_OK;
+}
+
 /* A device that writes NaN into a picture's tail has found it in what is pictured. */
 static enum sim_status check_tail(const struct sim_slot *slot)
 {
@@ -91,11 +112,14 @@ static enum sim_status check_tail(const struct sim_slot *slot)
     const struct sim_image *image = &slot->image;
     memcpy(&tail, (const char *)slot->host + image->tail_offset, sizeof tail);
     for (int k = 0; k < image->check_count; k++)
-        SIM_TRY(check_found(&image->checks[k], tail.found[k]));
+        SIM_TRY(image->checks[k].clock
+                    ? check_clocked(&image->checks[k], tail.found[k],
+                                    &tail.clock[image->checks[k].clock - 1])
+                    : check_found(&image->checks[k], tail.found[k]));
     if (!tail.checked)
         return SIM_OK;
-    struct sim_image_check check = {SIM_CHECK_COINCIDENT, "", 0, image->step,
-                                    image->time};
+    struct sim_image_check check = {SIM_CHECK_COINCIDENT, "",          0,
+                                    image->step,          image->time, 0};
     memcpy(check.name, image->subject, sizeof check.name);
     SIM_TRY(check_found(&check, tail.check.coincident));
     check.kind = SIM_CHECK_BODY;

@@ -5,12 +5,14 @@
 
 #include "device.h"
 #include "bodies.h"
+#include "field.h"
 
 #define SIM_IMAGE_MAX                                                 \
     16384 /* pixels a side: 3*16384^2 still fits stb's int arithmetic \
            */
 
 #define SIM_IMAGE_CHECKS 8
+#define SIM_IMAGE_CLOCKS 4
 
 /* Behind the pixels on the device, so that it comes down with them: what was found when
  * the picture was made. Zero when the picture holds no bodies. */
@@ -20,6 +22,7 @@ struct sim_image_tail {
     int64_t reserved[5];
     int64_t
         found[SIM_IMAGE_CHECKS]; /* by sim_image.checks: an index; INT64_MAX: nothing */
+    struct sim_field_clock clock[SIM_IMAGE_CLOCKS]; /* of checks that have one */
 };
 
 enum sim_image_check_kind {
@@ -34,6 +37,7 @@ struct sim_image_check {
     char name[64];
     int64_t nx, step;
     double time;
+    int64_t clock; /* step and time are in tail.clock[clock - 1]; 0: they are here */
 };
 
 struct sim_image {
@@ -46,7 +50,7 @@ struct sim_image {
     int64_t step;
     double time;
     bool has_bodies; /* tail.check is filled in */
-    int check_count;
+    int check_count, clock_count;
     struct sim_image_check checks[SIM_IMAGE_CHECKS];
 };
 

@@ -12,6 +12,7 @@
 
 #include "checkpoint.h"
 #include "diffusion.h"
+#include "lua_flow.h"
 
 /* --- classes with state
  * ------------------------------------------------------------------ */
@@ -42,6 +43,11 @@ static void *diffusion_at(lua_State *L, int index)
     return lua_rawlen(L, index) == sizeof *box ? &box->object : NULL;
 }
 
+static void *flow_at(lua_State *L, int index)
+{
+    return sim_lua_check_flow_at(L, index, "checkpoint");
+}
+
 static const struct kind {
     const char *class_name;
     void *(*at)(lua_State *L, int index);
@@ -50,7 +56,7 @@ static const struct kind {
     {"sim.bodies", bodies_at, &sim_bodies_state},
     {"sim.field", field_at, &sim_field_state},
     {"sim.diffusion", diffusion_at, &sim_diffusion_state},
-    {"sim.flow", NULL, NULL},
+    {"sim.flow", flow_at, &sim_flow_state},
 };
 
 static const struct kind *kind_of(const char *class_name)
@@ -228,6 +234,23 @@ static struct sim_state *list_state(lua_State *L, struct scene *scene,
     return state;
 }
 
+/* check(): an error where the state of an object is not finite. */
+static int check_objects(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &scene_key);
+    lua_getiuservalue(L, -1, 1);
+    const lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+    for (lua_Integer i = 1; i <= count; i++) {
+        const struct kind *kind;
+        lua_rawgeti(L, -1, i);
+        void *object = object_at(L, lua_gettop(L), &kind);
+        if (object && kind->ops->check)
+            sim_lua_try(L, kind->ops->check(object));
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
 /* mirror(frame, text) -> true, or false and why there is no memory for it. All or
  * nothing, so that an interrupt between two calls never finds half a copy. */
 static int mirror(lua_State *L)
@@ -344,14 +367,9 @@ static int load(lua_State *L)
 int sim_lua_open_checkpoint(lua_State *L)
 {
     static const luaL_Reg words[] = {
-        {"begin", begin},
-        {"finish", finish},
-        {"mirror", mirror},
-        {"mirrored", mirrored},
-        {"write", write_checkpoint},
-        {"bytes", state_bytes},
-        {"probe", probe},
-        {"load", load},
+        {"begin", begin},       {"finish", finish},     {"check", check_objects},
+        {"mirror", mirror},     {"mirrored", mirrored}, {"write", write_checkpoint},
+        {"bytes", state_bytes}, {"probe", probe},       {"load", load},
         {NULL, NULL},
     };
     luaL_newlib(L, words);

@@ -78,6 +78,10 @@ static const struct lua_param run_params[] = {
      .kind = LUA_PARAM_FUNCTION,
      .offset = 0,
      .help = "function(frame) that returns the picture; none are written without it"},
+    {.name = "stop_when",
+     .kind = LUA_PARAM_FUNCTION,
+     .help = "function(frame), asked after each step: true ends the run with this frame; "
+             "it must only look, since a run that goes on asks again"},
     {.name = "out",
      .kind = LUA_PARAM_STRING,
      .offset = AT(out),
@@ -139,6 +143,8 @@ static int check_run(lua_State *L)
     lua_setfield(L, 2, "step");
     lua_getfield(L, 1, "image");
     lua_setfield(L, 2, "image");
+    lua_getfield(L, 1, "stop_when");
+    lua_setfield(L, 2, "stop_when");
     return 1;
 }
 

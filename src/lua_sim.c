@@ -396,6 +396,15 @@ const struct lua_param_set *const sim_lua_sets[] = {
     &sim_diffusion_set,
     &sim_diffusion_wall_set,
     &sim_diffusion_source_set,
+    &sim_flow_set,
+    &sim_flow_side_set,
+    &sim_flow_sine_set,
+    &sim_flow_obstacle_set,
+    &sim_flow_scalar_set,
+    &sim_flow_scalar_side_set,
+    &sim_flow_source_set,
+    &sim_flow_buoyancy_set,
+    &sim_flow_markers_set,
     &sim_field_set,
     &sim_field_paint_set,
     &sim_field_image_set,
@@ -435,6 +444,7 @@ int sim_lua_open(lua_State *L)
     sim_lua_open_image(L);
     sim_lua_open_shape(L);
     sim_lua_open_diffusion(L);
+    sim_lua_open_flow(L);
     sim_lua_open_field(L);
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, module_index);

@@ -108,6 +108,7 @@ void sim_lua_open_model(lua_State *L);     /* sim.galaxy, plummer, hernquist, ..
 void sim_lua_open_image(lua_State *L);     /* sim.image objects */
 void sim_lua_open_shape(lua_State *L);     /* sim.shape */
 void sim_lua_open_diffusion(lua_State *L); /* sim.diffusion */
+void sim_lua_open_flow(lua_State *L);      /* sim.flow */
 void sim_lua_open_field(lua_State *L);     /* sim.field, sim.image.beside; and */
 void sim_lua_open_paint(lua_State *L);     /* sim.noise */
 
@@ -156,9 +157,12 @@ extern const struct lua_param_set sim_radii_set, sim_bodies_set, sim_bodies_imag
     sim_galaxy_set, sim_plummer_set, sim_hernquist_set, sim_uniform_sphere_set,
     sim_disc_set, sim_body_set, sim_rows_set, sim_image_label_set, sim_image_scalebar_set,
     sim_run_set, sim_run_checkpoint_set, sim_diffusion_set, sim_diffusion_wall_set,
-    sim_diffusion_source_set, sim_field_set, sim_field_paint_set, sim_field_image_set,
-    sim_field_contours_set, sim_field_colorbar_set, sim_noise_set, sim_image_beside_set,
-    sim_shape_disc_set, sim_shape_box_set, sim_shape_half_plane_set,
-    sim_shape_gaussian_set, sim_shape_image_set;
+    sim_diffusion_source_set, sim_flow_set, sim_flow_side_set, sim_flow_sine_set,
+    sim_flow_obstacle_set, sim_flow_scalar_set, sim_flow_scalar_side_set,
+    sim_flow_source_set, sim_flow_buoyancy_set, sim_flow_markers_set, sim_field_set,
+    sim_field_paint_set, sim_field_image_set, sim_field_contours_set,
+    sim_field_colorbar_set, sim_noise_set, sim_image_beside_set, sim_shape_disc_set,
+    sim_shape_box_set, sim_shape_half_plane_set, sim_shape_gaussian_set,
+    sim_shape_image_set;
 
 #endif

@@ -154,20 +154,34 @@ local function warn_of_variables(run, frame)
     host.say("simlua: warning: " .. text .. "\n")
 end
 
+-- Does the run end with this frame? If so, it is as if it had been asked for no more.
+local function ends(run, frame)
+    if frame < 1 or not run.stop_when or not run.stop_when(frame) then return false end
+    run.to, run.frames = frame, frame + 1
+    run.record.frames, run.record.stopped = run.frames, true
+    return true
+end
+
 local function loop(run)
+    if ends(run, run.loaded) then return end
     run.progress = progress.start(run.to + 1, run.quiet, run.loaded + 1)
     keep.start(run)
     for frame = run.loaded + 1, run.to do
         if frame > 0 then run.step(frame) end
+        local last = ends(run, frame)
         if run.pictures and wanted(run, frame) then picture(run, frame) end
         collect(run)
         keep.frame(run, frame)
         warn_of_variables(run, frame)
         run.progress:update(frame + 1)
+        if last then break end
     end
     host.finish_frames()
     collect(run)
-    if not run.pictures then require("sim.core").finish() end
+    if not run.pictures then
+        require("sim.core").finish()
+        checkpoint.check()
+    end
 end
 
 -- --- the end ----------------------------------------------------------------------------------
@@ -262,8 +276,8 @@ local function take_up(run, settings)
     end
     keep.load(run, chosen)
     local there = old and old.frames or 0
-    local complete = chosen.frame >= run.to and not run.shared and old
-        and old.status == "complete"
+    local complete = old and old.status == "complete" and not run.shared
+        and (chosen.frame >= run.to or old.stopped and chosen.frame == there - 1)
     if complete or chosen.frame > run.to then
         if complete then folder.remove_turns(run.out) end -- when its last act was cut
         if not run.quiet then
@@ -321,7 +335,10 @@ local function begin(run, settings)
     if stubborn and run.out and not run.quiet then
         host.say(("simlua: this run cannot be resumed: %s has no checkpoint\n"):format(stubborn))
     end
-    run.watch = watch.start { run.step, run.image }
+    local callbacks = { run.step }
+    callbacks[#callbacks + 1] = run.image
+    callbacks[#callbacks + 1] = run.stop_when
+    run.watch = watch.start(callbacks)
 end
 
 local function refuse_twice(run)
@@ -334,7 +351,7 @@ local function refuse_twice(run)
     busy.inside = true
 end
 
--- sim.run { frames, step, image, out, fps, checkpoint, film }; see `simlua --help run`.
+-- sim.run { frames, step, image, stop_when, out, fps, checkpoint, film }; see `simlua --help run`.
 return function(parameters)
     local settings = host.settings()
     local run = prepare(parameters, settings)
