@@ -62,6 +62,19 @@ run_folder.scenes = {
         name = "sum", value = "d.u:sum()",
         image = "(k % 2 == 0 and d.v or sum):image { size = { 40, 24 } }",
     },
+    flow = compose {
+        make = 'local f = sim.flow { size = { opt.bodies, 24 }, lx = 2, viscosity = 0.01 }\n'
+            .. 'f:side { side = "west", kind = "inflow", speed = 1 }\n'
+            .. 'f:side { side = "east", kind = "outflow" }\n'
+            .. "local disc = sim.shape.disc { centre = { 0.6, 0.58 }, radius = 0.2 }\n"
+            .. 'f:obstacle { disc, name = "d" }\n'
+            .. 'f:scalar { name = "dye" }\n'
+            .. "f.dye:paint { value = function(x, y) return x * y end }\n"
+            .. 'f:markers { count = 30, sources = { { 0.1, 0.5 } }, every = 1, keep = 9 }',
+        step = "f:advance(0.03)", time = "f.time",
+        name = "drag", value = 'select(1, f:force_on "d")',
+        image = '(k % 2 == 0 and f.dye or f:field "markers"):image { size = { 40, 24 } }',
+    },
 }
 run_folder.scene = run_folder.scenes.gravity
 
