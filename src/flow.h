@@ -173,6 +173,10 @@ enum sim_status sim_flow_project(struct sim_flow *f);
 enum sim_status sim_flow_control(struct sim_flow *f, struct sim_flow_control *out);
 /* max |div u| h / U, U the largest velocity component; 0 at rest. */
 enum sim_status sim_flow_divergence(struct sim_flow *f, double *out);
+/* The pressure at a point: between the four cells around it; where some of them are
+ * solid, by the parabola through three points before the wall. SIM_BAD_ARGUMENT outside
+ * the grid, and deep in an obstacle. */
+enum sim_status sim_flow_pressure(struct sim_flow *f, double x, double y, double *out);
 /* Force along x and y and torque about (x, y) on a named obstacle over the last step, per
  * density and length; by the balance of momentum in a box `margin` cells around it.
  * SIM_BAD_ARGUMENT when no such box is free of the sides and of other obstacles. */

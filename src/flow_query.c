@@ -133,6 +133,88 @@ enum sim_status sim_flow_divergence(struct sim_flow *f, double *out)
     return SIM_OK;
 }
 
+/* --- the pressure at a point -------------------------------------------------------- */
+
+/* The distance to the nearest obstacle, negative inside. */
+static double distance(const struct sim_flow *f, double x, double y)
+{
+    double least = HUGE_VAL;
+    for (int k = 0; k < f->obstacle_count; k++)
+        least = fmin(least, sim_shape_distance(f->obstacle[k].shape, x, y));
+    return least;
+}
+
+/* Between those of the four cells around a point that are fluid and have their centres
+ * outside obstacles: each has its bilinear weight, and what is left of the weights is
+ * scaled to 1. *share: how much was left; 0: none. */
+static enum sim_status between_cells(struct sim_flow *f, double x, double y, double *out,
+                                     double *share)
+{
+    const struct sim_flow_desc *d = &f->desc;
+    const double cx = fmin(fmax((x - d->x0) / d->dx - 0.5, 0), (double)d->nx - 1);
+    const double cy = fmin(fmax((y - d->y0) / d->dy - 0.5, 0), (double)d->ny - 1);
+    const int64_t i0 = (int64_t)cx, j0 = (int64_t)cy;
+    double sum = 0;
+    *share = 0;
+    for (int k = 0; k < 4; k++) {
+        const int64_t i = i0 + (k & 1), j = j0 + (k >> 1);
+        const double w = (1 - fabs(cx - (double)i)) * (1 - fabs(cy - (double)j));
+        double p;
+        const double x_k = d->x0 + ((double)i + 0.5) * d->dx;
+        const double y_k = d->y0 + ((double)j + 0.5) * d->dy;
+        if (w <= 0 || f->solid[j * d->nx + i] || distance(f, x_k, y_k) < 0)
+            continue;
+        SIM_TRY(sim_field_get(sim_flow_view(f, SIM_FLOW_VIEW_PRESSURE), i, j, &p));
+        sum += w * p;
+        *share += w;
+    }
+    *out = *share > 0 ? sum / *share : 0;
+    return SIM_OK;
+}
+
+/* The parabola through the values at distances 1/2, 3/2 and 5/2, at distance t. */
+static double parabola(const double p[3], double t)
+{
+    const double a = t - 0.5, b = t - 1.5, c = t - 2.5;
+    return 0.5 * b * c * p[0] - a * c * p[1] + 0.5 * a * b * p[2];
+}
+
+static enum sim_status before_wall(struct sim_flow *f, double x, double y, double around,
+                                   double *out)
+{
+    const double h = fmin(f->desc.dx, f->desc.dy), at = distance(f, x, y);
+    const double nx = distance(f, x + 0.1 * h, y) - distance(f, x - 0.1 * h, y);
+    const double ny = distance(f, x, y + 0.1 * h) - distance(f, x, y - 0.1 * h);
+    const double size = hypot(nx, ny);
+    double p[3], share;
+    if (size <= 0 && around > 0) /* a picture knows no distances: what fluid there is */
+        return SIM_OK;
+    for (int k = 0; k < 3; k++) {
+        const double step = size > 0 ? (((double)k + 0.5) * h - at) / size : 0;
+        SIM_TRY(between_cells(f, x + step * nx, y + step * ny, &p[k], &share));
+        if (share <= 0 || at < -2 * h)
+            return sim_fail(SIM_BAD_ARGUMENT,
+                            "flow: no pressure at (%g, %g): it is in an obstacle", x, y);
+    }
+    *out = parabola(p, at / h);
+    return SIM_OK;
+}
+
+enum sim_status sim_flow_pressure(struct sim_flow *f, double x, double y, double *out)
+{
+    const struct sim_flow_desc *d = &f->desc;
+    double share;
+    if (!(x >= d->x0 && x <= d->x0 + (double)d->nx * d->dx && y >= d->y0 &&
+          y <= d->y0 + (double)d->ny * d->dy))
+        return sim_fail(SIM_BAD_ARGUMENT, "flow: the point (%g, %g) is outside the grid",
+                        x, y);
+    SIM_TRY(sim_flow_prepare(f));
+    SIM_TRY(between_cells(f, x, y, out, &share));
+    /* beside the wall the parabola is better even where all four would do */
+    const bool far = distance(f, x, y) >= fmin(d->dx, d->dy);
+    return far && share > 1 - 1e-9 ? SIM_OK : before_wall(f, x, y, share, out);
+}
+
 /* --- force -------------------------------------------------------------------------- */
 
 static bool obstacle_has(const struct sim_flow *f, int k, int64_t i, int64_t j)

@@ -317,6 +317,18 @@ static int flow_divergence(lua_State *L)
     return 1;
 }
 
+/* f:pressure_at(x, y), on the wall of an obstacle too */
+static int flow_pressure_at(lua_State *L)
+{
+    double pressure;
+    ask(L, "pressure_at");
+    sim_lua_try(L, sim_flow_pressure(sim_lua_check_flow(L, "pressure_at"),
+                                     sim_lua_number(L, 2, "pressure_at: x"),
+                                     sim_lua_number(L, 3, "pressure_at: y"), &pressure));
+    lua_pushnumber(L, pressure);
+    return 1;
+}
+
 /* f:residual(): what the last solve left, in the tolerance's measure. */
 static int flow_residual(lua_State *L)
 {
@@ -519,6 +531,7 @@ void sim_lua_open_flow(lua_State *L)
         {"advance", flow_advance},
         {"project", flow_project},
         {"divergence", flow_divergence},
+        {"pressure_at", flow_pressure_at},
         {"residual", flow_residual},
         {"cycles", flow_cycles},
         {"steady", flow_steady},

@@ -163,17 +163,6 @@ struct cylinder {
     double drag, lift, pressure;
 };
 
-/* Pressure on the cylinder's rim, by a parabola through the three cells before it. */
-static double rim_pressure(struct sim_flow *f, double x, int side)
-{
-    double p[3];
-    struct sim_field *field = sim_flow_view(f, SIM_FLOW_VIEW_PRESSURE);
-    for (int k = 0; k < 3; k++)
-        CHECK_OK(sim_field_probe(field, x + side * ((double)k + 0.5) * f->desc.dx, 0.2,
-                                 &p[k]));
-    return 1.875 * p[0] - 1.25 * p[1] + 0.375 * p[2];
-}
-
 /* Case 2D-1: a parabola of mean 0.2 past a disc of diameter 0.1, Re 20. */
 static struct cylinder cylinder(struct sim_device *device, int64_t cells,
                                 enum sim_flow_wall wall, double duration)
@@ -199,7 +188,10 @@ static struct cylinder cylinder(struct sim_device *device, int64_t cells,
     CHECK_OK(sim_flow_advance(&f, duration));
     CHECK_OK(sim_flow_force(&f, "cylinder", about, force));
     out.drag = 500 * force[0], out.lift = 500 * force[1];
-    out.pressure = rim_pressure(&f, 0.15, -1) - rim_pressure(&f, 0.25, 1);
+    double front, back;
+    CHECK_OK(sim_flow_pressure(&f, 0.15, 0.2, &front));
+    CHECK_OK(sim_flow_pressure(&f, 0.25, 0.2, &back));
+    out.pressure = front - back;
     printf(
         "     cylinder 2D-1, %lld cells a diameter, %s: drag %.4f, lift %.5f, pressure "
         "%.5f\n",

@@ -367,6 +367,11 @@ do
     check.fails({ "no room" }, g.markers, g, { count = 1,
         shape = sim.shape.box { from = { 3, 3 }, to = { 4, 4 } } })
     check.fails({ "no markers" }, g.markers, g, {})
+    -- the pressure before the obstacle is above that behind it
+    check.that(g:pressure_at(0.5, 0.25) > g:pressure_at(0.7, 0.25) + 0.1)
+    check.near(g:pressure_at(0.2, 0.2), g.pressure:probe(0.2, 0.2), 1e-6)
+    check.fails({ "outside the grid" }, g.pressure_at, g, 2, 0)
+    check.fails({ "in an obstacle" }, g.pressure_at, g, 0.6, 0.25)
 end
 
 -- sim.run stops when the script says so, and a second call has nothing to do.
