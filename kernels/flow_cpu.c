@@ -251,11 +251,13 @@ static void take_mean(const struct sim_flow_system *s, real *x)
                 lane[(c - from) % FLOW_LANES] + (double)x[flow_closed_cell(s, c)];
         s->closed_sum[k] = flow_halve_sum(lane, FLOW_LANES);
     }
+    for (int64_t region = 0; region < s->closed_regions; region++)
+        s->closed_sum[s->closed_chunks + region] = flow_closed_mean(s, region);
 #pragma omp parallel for num_threads(s->device->threads) \
     schedule(static) if (s->closed_cells >= FLOW_PARALLEL)
     for (int64_t k = 0; k < s->closed_chunks; k++) {
         const int64_t region = flow_chunk_region(s->closed_chunk, s->closed_regions, k);
-        const real mean = (real)flow_closed_mean(s, region);
+        const real mean = (real)s->closed_sum[s->closed_chunks + region];
         int64_t until, from = flow_chunk_cells(s, region, k, &until);
         for (int64_t c = from; c < until; c++) {
             const int64_t at = flow_closed_cell(s, c);

@@ -167,6 +167,7 @@ static void prolong_row(const struct poisson_grid *g, const struct poisson_grid 
 static void coarse_solve(const struct poisson_grid *g, struct sim_poisson_system *s,
                          int level)
 {
+    poisson_wrap_cpu(s, level, g->b);
     for (int64_t j = 0; j < g->ny; j++)
         pre_row(g->x + j * g->pitch, g->b + j * g->pitch, g->di + j * g->pitch,
                 g->cx + j * g->pitch, g->cy + j * g->pitch, g->pitch, g->nx);

@@ -234,7 +234,7 @@ static __global__ void wrap_kernel(real *x, struct extent n, int64_t pitch, bool
 {
     const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x,
                   step = (int64_t)gridDim.x * blockDim.x;
-    if (control->done)
+    if (control && control->done)
         return;
     if (columns)
         wrap_columns(x, n.nx, n.ny, pitch, first, step);
@@ -246,17 +246,19 @@ enum sim_status poisson_wrap_cuda(struct sim_poisson_system *s, int level, void 
 {
     const struct sim_poisson_level *l = &s->level[level];
     const struct extent n = {l->nx, l->ny};
+    /* the solution is wrapped when all is done, too */
+    const struct sim_poisson_control *look = array == s->solution ? NULL : s->control;
     const int64_t longest = l->nx + 2 > l->ny ? l->nx + 2 : l->ny;
     const dim3 grid(
         (unsigned)((longest + 255) / 256 < 1024 ? (longest + 255) / 256 : 1024));
     if (s->periodic_x)
         SIM_TRY(sim_launch(s->device, "flow: periodic sides", wrap_kernel, grid,
                            dim3(256), 0, (real *)array, n, l->pitch, true, (int64_t)0,
-                           s->control));
+                           look));
     if (s->periodic_y) /* whole rows, after the columns: corners too */
         SIM_TRY(sim_launch(s->device, "flow: periodic sides", wrap_kernel, grid,
                            dim3(256), 0, (real *)array, n, l->pitch, false,
-                           (int64_t)(s->periodic_x ? -1 : 0), s->control));
+                           (int64_t)(s->periodic_x ? -1 : 0), look));
     return SIM_OK;
 }
 
@@ -344,7 +346,6 @@ static __global__ void __launch_bounds__(TAIL_THREADS)
     for (int l = 0; l < t.count - 1; l++)
         tail_down(&t, &t.level[l], &t.level[l + 1]);
     const struct poisson_grid *last = &t.level[t.count - 1];
-    tail_wrap(&t, last, last->b);
     tail_pre(&t, last);
     for (int k = 0; k < SIM_POISSON_SWEEPS; k++) {
         tail_smooth(&t, last, false);

@@ -11,6 +11,12 @@ struct flow_marker {
     float x, y, age, kind;
 };
 
+/* A whole number of any size as an index, -2 .. most + 2; NaN as -2. */
+SIM_FN int64_t flow_index(double x, int64_t most)
+{
+    return x >= -2 ? (x <= (double)most + 2 ? (int64_t)x : most + 2) : -2;
+}
+
 /* A component between four faces, at cell coordinates where its element (0, 0) is at (0,
  * 0); before: that of the step before, in the domain alone. */
 SIM_FN double flow_between(const struct flow_args *a, const real *now, const real *before,
@@ -18,10 +24,11 @@ SIM_FN double flow_between(const struct flow_args *a, const real *now, const rea
                            int64_t most_j)
 {
     const double fx = floor(x), fy = floor(y), tx = x - fx, ty = y - fy;
+    const int64_t i0 = flow_index(fx, most_i), j0 = flow_index(fy, most_j);
     double corner[2][2];
     for (int m = 0; m < 2; m++)
         for (int k = 0; k < 2; k++) {
-            int64_t i = (int64_t)fx + k, j = (int64_t)fy + m;
+            int64_t i = i0 + k, j = j0 + m;
             i = i < -1 ? -1 : i > most_i + 1 ? most_i + 1 : i;
             j = j < -1 ? -1 : j > most_j + 1 ? most_j + 1 : j;
             const int64_t c = j * a->pitch + i;

@@ -482,6 +482,10 @@ static enum sim_status build(struct sim_flow *f)
         status = sim_flow_build_levels(f, flags);
     if (status == SIM_OK)
         status = upload_flags(f, flags);
+    if (status == SIM_OK)
+        status = sim_buffer_zero(&f->direction);
+    if (status == SIM_OK)
+        status = sim_buffer_zero(&f->solution);
     free(flags);
     return status;
 }

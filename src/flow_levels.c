@@ -125,6 +125,8 @@ static enum sim_status upload_level(struct sim_flow *f, int l,
 {
     double *di = NULL;
     enum sim_status status = level_arrays(f, l, c->nx, c->ny);
+    for (int k = 3; k < 6 && status == SIM_OK; k++) /* ghosts of sides there were */
+        status = sim_buffer_zero(&f->level[l][k]);
     if (status == SIM_OK)
         status = sim_flow_upload(f, c->nx, c->ny, c->cx, &f->level[l][0]);
     if (status == SIM_OK)
