@@ -221,7 +221,6 @@ SIM_FN real flow_inflow(const struct flow_args *a, const real *u, const real *v,
     return (u[c] - u[c + 1]) * a->dy + (v[c] - v[c + p]) * a->dx;
 }
 
-/* How fast forces alone push at cell c. */
 SIM_FN bool flow_force_varies(const struct flow_args *a)
 {
     return a->heat || a->force_field_x || a->force_field_y;
@@ -233,8 +232,12 @@ SIM_FN double flow_force_constant(const struct flow_args *a)
     return x > y ? x : y;
 }
 
+/* How fast forces alone push at cell c; in an obstacle there is nothing to push, whatever
+ * was painted there. */
 SIM_FN double flow_force_size(const struct flow_args *a, int64_t c)
 {
+    if (!(a->flags[c] & SIM_FLOW_FLUID))
+        return 0;
     const real x = flow_force(a->force_x, a->force_field_x, a->heat, a->buoyancy_x,
                               a->reference, c, c);
     const real y = flow_force(a->force_y, a->force_field_y, a->heat, a->buoyancy_y,
@@ -268,14 +271,27 @@ SIM_FN poisson_bits flow_correct_v(const struct flow_args *a, int64_t j, int64_t
     return flow_corrected(&a->v[c], &a->g[c], gradient, a->flags[c] & SIM_FLOW_V);
 }
 
-/* Faces that are not free rest, but for those at the sides. */
+/* The first and the last face of a periodic axis are one: where they were painted with
+ * two values it takes the mean, which keeps a mirror image one. */
+SIM_FN void flow_join(real *first, real *last)
+{
+    const real mean = (real)0.5 * (*first + *last);
+    *first = *last = mean;
+}
+
+/* Faces that are not free rest, but for those at the sides. By the thread of the first
+ * face alone where two are one: the last one's flags are the same. */
 SIM_FN void flow_clean(const struct flow_args *a, int64_t i, int64_t j)
 {
     const int64_t c = j * a->pitch + i;
     if (j < a->ny && !(a->flags[c] & SIM_FLOW_U))
         a->u[c] = 0;
+    else if (j < a->ny && a->periodic_x && i == 0)
+        flow_join(&a->u[c], &a->u[c + a->nx]);
     if (i < a->nx && !(a->flags[c] & SIM_FLOW_V))
         a->v[c] = 0;
+    else if (i < a->nx && a->periodic_y && j == 0)
+        flow_join(&a->v[c], &a->v[c + a->ny * a->pitch]);
 }
 
 /* --- the time step ------------------------------------------------------------------ */
