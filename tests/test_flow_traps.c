@@ -209,7 +209,7 @@ static void fluidx3d_202_run(struct sim_device *device, enum sim_flow_kind out,
                              int64_t nx, double end, double *short_v)
 {
     const int64_t ny = 32;
-    struct sim_flow_desc d = square(nx, ny, 1e-3, false);
+    struct sim_flow_desc d = square(nx, ny, 4e-3, false);
     struct sim_flow f;
     d.dx = d.dy = 1.0 / (double)ny;
     CHECK_OK(sim_flow_new(device, &d, &f));
@@ -252,7 +252,7 @@ static void fluidx3d_202(struct sim_device *device, enum sim_flow_kind out, doub
     for (int k = 0; k < 3; k++) {
         fluidx3d_202_run(device, out, 64, times[k], brief);
         if (k)
-            fluidx3d_202_run(device, out, 160, times[k], endless);
+            fluidx3d_202_run(device, out, 128, times[k], endless);
         for (int c = 0; c < 33 * 64; c++) /* at first the vortex itself */
             size[k] = fmax(size[k], fabs(brief[c] - endless[c]));
     }
@@ -324,7 +324,7 @@ static void waterlily_70(struct sim_device *device, enum sim_flow_wall wall, dou
     CHECK_OK(sim_flow_add_obstacle(&f, "box", turned));
     sim_shape_release(box);
     sim_shape_release(turned);
-    CHECK_OK(sim_flow_step(&f, 60));
+    CHECK_OK(sim_flow_step(&f, 40));
     check_sound(&f, "70");
     CHECK(largest_of(&f, SIM_FLOW_VIEW_U) > 1.2);
     CHECK(largest_of(&f, SIM_FLOW_VIEW_U) < 3);
@@ -544,8 +544,8 @@ static void traps(struct sim_device *device)
     phiflow_201(device, SIM_FLOW_OUTFLOW);
     phiflow_201(device, SIM_FLOW_PRESSURE);
     waterlily_67(device);
-    fluidx3d_202(device, SIM_FLOW_OUTFLOW, 0.08);
-    fluidx3d_202(device, SIM_FLOW_PRESSURE, 0.15);
+    fluidx3d_202(device, SIM_FLOW_OUTFLOW, 0.05);
+    fluidx3d_202(device, SIM_FLOW_PRESSURE, 0.1);
     microhh_316(device);
     taichi_748(device, false);
     taichi_748(device, true);
