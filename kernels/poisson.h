@@ -62,8 +62,6 @@ struct sim_poisson_system {
     void *p, *q, *solution;                             /* as arrays of level 0 */
     double *rows; /* device: partial sums, [ny + 3][3] */
     struct sim_poisson_control *control;
-#define SIM_POISSON_SWEEPS 12 /* double sweeps there */
-
     enum sim_poisson_method method;
     double omega;   /* SOR */
     int iterations; /* most cycles; of Jacobi and SOR: exactly so many sweeps */

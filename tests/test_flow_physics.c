@@ -271,7 +271,7 @@ int main(int argc, char **argv)
         orders(devices[k]);
         schaefer_turek(devices[k]);
         shear_layers(devices[k], 30, 4e-4, 64);
-        cavity(devices[k], is_small() ? 32 : 64, 0, 12, 6e-3);
+        cavity(devices[k], is_small() ? 32 : 64, 0, 12, is_small() ? 1e-2 : 3e-3);
         if (!is_small()) {
             shear_layers(devices[k], 80, 4e-4, 96);
             cavity(devices[k], 80, 1, 24, 1e-2);
