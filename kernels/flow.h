@@ -96,7 +96,8 @@ struct sim_flow_control {
     double largest_change;
     double lead; /* how far ahead of `time` the sides' conditions are taken */
     int64_t steps, skip;
-    int64_t bad_step;      /* first step whose velocity was not finite; 0: none */
+    int64_t fresh, held; /* steps that are still to be corrected twice; skip meanwhile */
+    int64_t bad_step;    /* first step whose velocity was not finite; 0: none */
     int64_t unstable_step; /* first for which a fixed dt was too long; 0: none */
     double unstable_limit; /* and the longest that would do there */
     struct sim_poisson_control solve;
@@ -154,6 +155,9 @@ struct sim_flow_system {
 
     double fixed_dt; /* 0: from the limits */
     double cfl, dt_max, wall_speed[2];
+    /* Steps after a change from outside are corrected twice (control->fresh says which);
+       false: the host knows that there are none. */
+    bool refines;
     double tolerance; /* max |div u| h / U */
     struct sim_flow_control *control;
     struct sim_poisson_system poisson;

@@ -182,6 +182,12 @@ static void clean_row(const struct flow_args *a, int64_t j)
         flow_clean(a, i, j);
 }
 
+static void refine_row(const struct flow_args *a, int64_t j)
+{
+    for (int64_t i = 0; i <= a->nx; i++)
+        flow_refine(a, i, j);
+}
+
 static void row_of_pass(struct sim_flow_system *s, const struct flow_args *a,
                         const struct flow_scalar *c, int pass, int64_t j)
 {
@@ -201,6 +207,9 @@ static void row_of_pass(struct sim_flow_system *s, const struct flow_args *a,
         break;
     case FLOW_RHS:
         rhs_row(a, rows, j);
+        break;
+    case FLOW_REFINE:
+        refine_row(a, j);
         break;
     case FLOW_CORRECT:
         rows[0] = correct_row(a, j);
@@ -314,8 +323,9 @@ static void after(struct sim_flow_system *s, const struct flow_args *a, int pass
 static bool by_rows(int pass)
 {
     return pass == FLOW_CLEAN || pass == FLOW_LIMITS || pass == FLOW_MOMENTUM ||
-           pass == FLOW_START || pass == FLOW_RHS || pass == FLOW_CORRECT ||
-           pass == FLOW_PRESSURE || pass == FLOW_SCALAR || pass == FLOW_SCALAR_TAKE;
+           pass == FLOW_START || pass == FLOW_RHS || pass == FLOW_REFINE ||
+           pass == FLOW_CORRECT || pass == FLOW_PRESSURE || pass == FLOW_SCALAR ||
+           pass == FLOW_SCALAR_TAKE;
 }
 
 static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass, int k)
@@ -323,14 +333,18 @@ static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass,
     const struct flow_args a = flow_args_of(s);
     const struct flow_scalar c = flow_scalar_of(s, k);
     if (pass == FLOW_START || pass == FLOW_CLEAN)
-        flow_outside_time(a.control);
-    if ((a.control->skip && pass != FLOW_LIMITS) ||
+        flow_outside_time(a.control, pass == FLOW_CLEAN);
+    if ((a.control->skip && pass != FLOW_LIMITS && pass != FLOW_GATE_END) ||
         (pass == FLOW_CENTRE && !flow_centres(a.control)))
         return SIM_OK;
     s->device->stats.launches++;
     if (!by_rows(pass)) {
         if (pass == FLOW_END)
             flow_end(a.control);
+        else if (pass == FLOW_GATE)
+            flow_gate(a.control);
+        else if (pass == FLOW_GATE_END)
+            flow_gate_end(a.control);
         else if (pass == FLOW_TRACE)
             flow_trace_cpu(s, &a);
         else if (pass == FLOW_COMPATIBLE)

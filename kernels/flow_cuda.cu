@@ -77,9 +77,26 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
     }
 }
 
-static __global__ void outside_time_kernel(struct sim_flow_control *control)
+static __global__ void outside_time_kernel(struct sim_flow_control *control, bool changed)
 {
-    flow_outside_time(control);
+    flow_outside_time(control, changed);
+}
+
+static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
+    refine_kernel(const __grid_constant__ struct flow_args a)
+{
+    if (a.control->skip)
+        return;
+    FLOW_ELEMENTS(i, j, a.nx + 1, a.ny + 1)
+    flow_refine(&a, i, j);
+}
+
+static __global__ void gate_kernel(struct sim_flow_control *control, bool end)
+{
+    if (end)
+        flow_gate_end(control);
+    else
+        flow_gate(control);
 }
 
 static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
@@ -372,7 +389,7 @@ static enum sim_status outside(struct sim_flow_system *s, const struct flow_args
                                int pass)
 {
     SIM_TRY(sim_launch(s->device, "flow: settling", outside_time_kernel, dim3(1), dim3(1),
-                       0, s->control));
+                       0, s->control, pass == FLOW_CLEAN));
     return sim_launch(s->device, "flow: settling", outside_kernel,
                       flow_blocks(a->nx + 1, a->ny + 1), dim3(FLOW_ACROSS, FLOW_UP), 0,
                       *a, pass == FLOW_CLEAN);
@@ -412,6 +429,13 @@ static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass,
     case FLOW_MOMENTUM:
         return sim_launch(s->device, "flow: momentum", momentum_kernel,
                           flow_blocks(a.nx + 1, a.ny + 1), block, 0, a);
+    case FLOW_REFINE:
+        return sim_launch(s->device, "flow: first correction", refine_kernel,
+                          flow_blocks(a.nx + 1, a.ny + 1), block, 0, a);
+    case FLOW_GATE:
+    case FLOW_GATE_END:
+        return sim_launch(s->device, "flow: first correction", gate_kernel, dim3(1),
+                          dim3(1), 0, s->control, pass == FLOW_GATE_END);
     case FLOW_PRESSURE:
         return sim_launch(s->device, "flow: pressure", pressure_kernel,
                           flow_blocks(a.nx, a.ny), block, 0, a);

@@ -279,6 +279,22 @@ SIM_FN void flow_join(real *first, real *last)
     *first = *last = mean;
 }
 
+/* A first correction: the tentative velocity itself loses the gradient. What rounding of
+ * a large change of pressure leaves is the next one's. */
+SIM_FN void flow_refine(const struct flow_args *a, int64_t i, int64_t j)
+{
+    const int64_t c = j * a->pitch + i;
+    const real *x = a->solution;
+    const bool half_x = !a->periodic_x && (i == 0 || i == a->nx);
+    const bool half_y = !a->periodic_y && (j == 0 || j == a->ny);
+    if (j < a->ny && a->flags[c] & SIM_FLOW_U)
+        a->f[c] =
+            a->f[c] - (x[c] - x[c - 1]) * ((half_x ? (real)2 : (real)1) * a->inv_dx);
+    if (i < a->nx && a->flags[c] & SIM_FLOW_V)
+        a->g[c] = a->g[c] -
+                  (x[c] - x[c - a->pitch]) * ((half_y ? (real)2 : (real)1) * a->inv_dy);
+}
+
 /* Faces that are not free rest, but for those at the sides. By the thread of the first
  * face alone where two are one: the last one's flags are the same. */
 SIM_FN void flow_clean(const struct flow_args *a, int64_t i, int64_t j)
@@ -387,13 +403,29 @@ SIM_FN void flow_begin(const struct flow_limits *l, struct sim_flow_control *k, 
     k->cfl_max = cfl > k->cfl_max ? cfl : k->cfl_max;
 }
 
+#define FLOW_FRESH 2 /* steps whose whole pressure is new */
+
 /* By one thread: what was asked for from outside the run of steps is done whatever was.
  */
-SIM_FN void flow_outside_time(struct sim_flow_control *k)
+SIM_FN void flow_outside_time(struct sim_flow_control *k, bool changed)
 {
     k->skip = 0;
     k->lead = 0;
     k->solve.done = 0;
+    k->fresh = changed ? FLOW_FRESH : k->fresh;
+}
+
+/* By one thread: the passes from here to the other gate are for fresh steps alone. */
+SIM_FN void flow_gate(struct sim_flow_control *k)
+{
+    k->held = k->skip;
+    k->skip = k->skip || k->fresh <= 0;
+    k->solve.done = k->skip;
+}
+
+SIM_FN void flow_gate_end(struct sim_flow_control *k)
+{
+    k->skip = k->held;
 }
 
 /* By one thread: the residual that the solve may leave. */
@@ -414,6 +446,7 @@ SIM_FN void flow_end(struct sim_flow_control *k)
                 : k->largest_change > 0 ? 1e300
                                         : 0;
     k->steps++;
+    k->fresh = k->fresh > 0 ? k->fresh - 1 : 0;
 }
 
 /* --- regions without an opening ----------------------------------------------------- */

@@ -6,15 +6,18 @@
 #include "poisson_plan.h"
 
 enum flow_pass {
-    FLOW_CLEAN,      /* faces that are not free rest */
-    FLOW_LIMITS,     /* maxima of now; the time step */
-    FLOW_MOMENTUM,   /* F, G */
-    FLOW_CUT,        /* F, G near curved walls */
-    FLOW_SIDES,      /* F, G at the sides */
-    FLOW_BALANCE,    /* outflows, so that each region's flux is 0 */
-    FLOW_START,      /* project only: F, G from now; no time passes */
-    FLOW_SIDES_NOW,  /* faces at the sides from F, G */
-    FLOW_RHS,        /* -div (F, G), its maximum; solution 0 */
+    FLOW_CLEAN,     /* faces that are not free rest */
+    FLOW_LIMITS,    /* maxima of now; the time step */
+    FLOW_MOMENTUM,  /* F, G */
+    FLOW_CUT,       /* F, G near curved walls */
+    FLOW_SIDES,     /* F, G at the sides */
+    FLOW_BALANCE,   /* outflows, so that each region's flux is 0 */
+    FLOW_START,     /* project only: F, G from now; no time passes */
+    FLOW_SIDES_NOW, /* faces at the sides from F, G */
+    FLOW_RHS,       /* -div (F, G), its maximum; solution 0 */
+    FLOW_GATE,      /* what follows is for fresh steps alone */
+    FLOW_REFINE,    /* F, G from themselves and the solution */
+    FLOW_GATE_END,
     FLOW_CORRECT,    /* now from F, G and the solution; before into F, G */
     FLOW_PRESSURE,   /* p += solution/dt */
     FLOW_COMPATIBLE, /* the mean of the right-hand side over closed regions taken out */
@@ -30,13 +33,28 @@ enum flow_pass {
 static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass, int k);
 static bool flow_over(const struct sim_flow_system *s); /* as poisson_done */
 
-static enum sim_status flow_solve(struct sim_flow_system *s)
+static enum sim_status flow_increment(struct sim_flow_system *s)
 {
     SIM_TRY(flow_pass(s, FLOW_RHS, 0));
     if (s->closed_regions)
         SIM_TRY(flow_pass(s, FLOW_COMPATIBLE, 0));
-    SIM_TRY(poisson_solve(&s->poisson));
+    return poisson_solve(&s->poisson);
+}
+
+static enum sim_status flow_solve(struct sim_flow_system *s)
+{
+    SIM_TRY(flow_increment(s));
     return flow_pass(s, FLOW_CORRECT, 0);
+}
+
+/* A correction before the step's own, where the whole pressure is new. */
+static enum sim_status flow_first_correction(struct sim_flow_system *s)
+{
+    SIM_TRY(flow_pass(s, FLOW_GATE, 0));
+    SIM_TRY(flow_increment(s));
+    SIM_TRY(flow_pass(s, FLOW_REFINE, 0));
+    SIM_TRY(flow_pass(s, FLOW_PRESSURE, 0));
+    return flow_pass(s, FLOW_GATE_END, 0);
 }
 
 static enum sim_status flow_scalars(struct sim_flow_system *s)
@@ -60,6 +78,8 @@ static enum sim_status flow_one_step(struct sim_flow_system *s)
     SIM_TRY(flow_pass(s, FLOW_SIDES, 0));
     if (s->balanced_regions)
         SIM_TRY(flow_pass(s, FLOW_BALANCE, 0));
+    if (s->refines)
+        SIM_TRY(flow_first_correction(s));
     SIM_TRY(flow_solve(s));
     SIM_TRY(flow_pass(s, FLOW_PRESSURE, 0));
     if (s->closed_regions)

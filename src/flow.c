@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIDE_MAX ((int64_t)1 << 20)
+#define FRESH_MAX 2 /* as FLOW_FRESH of kernels/flow_math.h */
+#define SIDE_MAX  ((int64_t)1 << 20)
 
 int64_t sim_flow_side_length(const struct sim_flow *f, int side)
 {
@@ -178,6 +179,7 @@ enum sim_status sim_flow_new(struct sim_device *device, const struct sim_flow_de
                                  .fixed_dt = desc->dt,
                                  .cfl = desc->cfl,
                                  .dt_max = desc->dt_max > 0 ? desc->dt_max : HUGE_VAL,
+                                 .refines = true,
                                  .tolerance = desc->tolerance};
     out->system.poisson = (struct sim_poisson_system){.device = device,
                                                       .method = desc->method,
@@ -537,6 +539,7 @@ enum sim_status sim_flow_prepare(struct sim_flow *f)
     if (!f->settled) {
         SIM_TRY(f->ops->settle(&f->system));
         f->settled = true;
+        f->system.refines = true;
     }
     return SIM_OK;
 }
@@ -554,7 +557,11 @@ enum sim_status sim_flow_step(struct sim_flow *f, int64_t count)
     SIM_TRY(sim_flow_prepare(f));
     SIM_TRY(set_target(f, HUGE_VAL));
     f->steps_asked += count;
-    return f->ops->step(&f->system, count);
+    /* with no target every step is done: after these no step is fresh */
+    const int64_t fresh = f->system.refines ? (count < FRESH_MAX ? count : FRESH_MAX) : 0;
+    SIM_TRY(f->ops->step(&f->system, fresh));
+    f->system.refines = f->system.refines && fresh < FRESH_MAX;
+    return f->ops->step(&f->system, count - fresh);
 }
 
 enum sim_status sim_flow_project(struct sim_flow *f)
@@ -565,7 +572,9 @@ enum sim_status sim_flow_project(struct sim_flow *f)
 
 enum sim_status sim_flow_control(struct sim_flow *f, struct sim_flow_control *out)
 {
-    return sim_buffer_read(&f->control, 0, out, sizeof *out);
+    SIM_TRY(sim_buffer_read(&f->control, 0, out, sizeof *out));
+    f->system.refines = out->fresh > 0;
+    return SIM_OK;
 }
 
 /* How many steps to ask for at once: what the last step's length suggests and some more,

@@ -26,6 +26,7 @@ static void list(void *object, struct sim_state *state)
     sim_state_fixed(state, "obstacles", &f->obstacle_count, sizeof f->obstacle_count);
     /* A state that is settled must not be settled again: that would change its sides. */
     sim_state_value(state, "settled", &f->settled, sizeof f->settled);
+    sim_state_value(state, "refines", &f->system.refines, sizeof f->system.refines);
     sim_state_value(state, "last dt", &f->last_dt, sizeof f->last_dt);
     sim_state_value(state, "steps asked", &f->steps_asked, sizeof f->steps_asked);
     sim_state_array(state, "u", &f->u[0], 0, f->u[0].bytes);
