@@ -164,6 +164,7 @@ struct sim_flow_system {
 };
 
 #define SIM_FLOW_CHUNK 4096
+#define SIM_FLOW_FRESH 2 /* steps after a change whose whole pressure is new */
 
 /* Quantities that are computed when asked for; at cells unless said otherwise. */
 enum sim_flow_derived {

@@ -15,12 +15,6 @@
 /* Below this many elements a parallel loop costs more than it gives. */
 #define FLOW_PARALLEL 8192
 
-/* Sums go by one tree, whatever the number of threads and on both backends: lane t of 32
- * takes the elements t, t + 32, ... of a row and the lanes are halved; then lane t of 256
- * takes the rows t, t + 256, ... */
-#define FLOW_ROW_LANES 32
-#define FLOW_LANES     256
-
 static inline double flow_halve_sum(double *lane, int lanes)
 {
     for (int half = lanes / 2; half >= 1; half /= 2)

@@ -1,5 +1,5 @@
 /* flow_cuda.h - what the CUDA files of the flow solver share; compiled for both
- * precisions. Sums and maxima go by the tree of flow_cpu.h. */
+ * precisions. Sums and maxima go by the tree of flow_math.h. */
 #ifndef FLOW_CUDA_H
 #define FLOW_CUDA_H
 
@@ -10,9 +10,6 @@ extern "C" {
 }
 
 #include "flow_scalar_math.h"
-
-#define FLOW_ROW_LANES 32
-#define FLOW_LANES     256
 
 /* Blocks of 32 by 8 over a rectangle of elements; one thread an element. */
 #define FLOW_ACROSS 32

@@ -13,6 +13,12 @@
 #include "flow.h"
 #include "poisson_math.h"
 
+/* Sums go by one tree, whatever the number of threads and on both backends: lane t of 32
+ * takes the elements t, t + 32, ... of a row and the lanes are halved; then lane t of 256
+ * takes the rows t, t + 256, ... */
+#define FLOW_ROW_LANES 32
+#define FLOW_LANES     256
+
 /* The system as the loops see it. */
 struct flow_args {
     int64_t nx, ny, pitch;
@@ -403,8 +409,6 @@ SIM_FN void flow_begin(const struct flow_limits *l, struct sim_flow_control *k, 
     k->cfl_max = cfl > k->cfl_max ? cfl : k->cfl_max;
 }
 
-#define FLOW_FRESH 2 /* steps whose whole pressure is new */
-
 /* By one thread: what was asked for from outside the run of steps is done whatever was.
  */
 SIM_FN void flow_outside_time(struct sim_flow_control *k, bool changed)
@@ -412,7 +416,7 @@ SIM_FN void flow_outside_time(struct sim_flow_control *k, bool changed)
     k->skip = 0;
     k->lead = 0;
     k->solve.done = 0;
-    k->fresh = changed ? FLOW_FRESH : k->fresh;
+    k->fresh = changed ? SIM_FLOW_FRESH : k->fresh;
 }
 
 /* By one thread: the passes from here to the other gate are for fresh steps alone. */

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRESH_MAX 2 /* as FLOW_FRESH of kernels/flow_math.h */
-#define SIDE_MAX  ((int64_t)1 << 20)
+#define SIDE_MAX ((int64_t)1 << 20)
 
 int64_t sim_flow_side_length(const struct sim_flow *f, int side)
 {
@@ -267,9 +266,8 @@ enum sim_status sim_flow_add_signal(struct sim_flow *f,
     return SIM_OK;
 }
 
-/* Does cell k of the side have its centre in [from, to)? */
-static bool part_has(const struct sim_flow *f, int side, int64_t k, bool part,
-                     double from, double to)
+bool sim_flow_part_has(const struct sim_flow *f, int side, int64_t k, bool part,
+                       double from, double to)
 {
     const double at = side < 2 ? f->desc.y0 + ((double)k + 0.5) * f->desc.dy
                                : f->desc.x0 + ((double)k + 0.5) * f->desc.dx;
@@ -284,7 +282,7 @@ enum sim_status sim_flow_set_side(struct sim_flow *f, const struct sim_flow_side
     struct sim_flow_edge *edge = f->edge + sim_flow_side_start(f, d->side);
     for (int64_t k = 0; k < sim_flow_side_length(f, d->side); k++) {
         const double normal = d->normals ? d->normals[k] : d->normal;
-        if (!part_has(f, d->side, k, d->part, d->from, d->to))
+        if (!sim_flow_part_has(f, d->side, k, d->part, d->from, d->to))
             continue;
         if (!isfinite(normal) || !isfinite(d->tangent) || !isfinite(d->pressure))
             return sim_fail(SIM_BAD_ARGUMENT, "flow: a side's value is not finite");
@@ -349,7 +347,7 @@ static void find_wall_speed(struct sim_flow *f)
 
 /* --- obstacles and forces ----------------------------------------------------------- */
 
-static int find_obstacle(const struct sim_flow *f, const char *name)
+int sim_flow_find_obstacle(const struct sim_flow *f, const char *name)
 {
     for (int k = 0; k < f->obstacle_count; k++)
         if (!strcmp(f->obstacle[k].name, name))
@@ -367,7 +365,7 @@ enum sim_status sim_flow_add_obstacle(struct sim_flow *f, const char *name,
     if (strlen(name) >= SIM_FLOW_NAME)
         return sim_fail(SIM_BAD_ARGUMENT, "flow: the obstacle's name is longer than %d",
                         SIM_FLOW_NAME - 1);
-    if (*name && find_obstacle(f, name) >= 0)
+    if (*name && sim_flow_find_obstacle(f, name) >= 0)
         return sim_fail(SIM_BAD_ARGUMENT, "flow: there is an obstacle '%s' already",
                         name);
     if (sim_shape_is_profile(shape))
@@ -383,7 +381,7 @@ enum sim_status sim_flow_add_obstacle(struct sim_flow *f, const char *name,
 
 enum sim_status sim_flow_remove_obstacle(struct sim_flow *f, const char *name)
 {
-    const int k = *name ? find_obstacle(f, name) : -1;
+    const int k = *name ? sim_flow_find_obstacle(f, name) : -1;
     if (k < 0)
         return sim_fail(SIM_BAD_ARGUMENT, "flow: there is no obstacle '%s'", name);
     sim_shape_release(f->obstacle[k].shape);
@@ -556,11 +554,11 @@ enum sim_status sim_flow_step(struct sim_flow *f, int64_t count)
 {
     SIM_TRY(sim_flow_prepare(f));
     SIM_TRY(set_target(f, HUGE_VAL));
-    f->steps_asked += count;
     /* with no target every step is done: after these no step is fresh */
-    const int64_t fresh = f->system.refines ? (count < FRESH_MAX ? count : FRESH_MAX) : 0;
+    const int64_t fresh =
+        f->system.refines ? (count < SIM_FLOW_FRESH ? count : SIM_FLOW_FRESH) : 0;
     SIM_TRY(f->ops->step(&f->system, fresh));
-    f->system.refines = f->system.refines && fresh < FRESH_MAX;
+    f->system.refines = f->system.refines && fresh < SIM_FLOW_FRESH;
     return f->ops->step(&f->system, count - fresh);
 }
 

@@ -96,10 +96,8 @@ struct sim_flow {
     struct sim_flow_scalar_edge *scalar_side[SIM_FLOW_SCALARS];
     uint8_t *solid; /* [ny][nx]; of the last prepare */
     struct sim_field views[SIM_FLOW_VIEWS], scalar_view[SIM_FLOW_SCALARS];
-    bool ready;          /* tables on the device agree with the host's */
-    bool settled;        /* ghosts agree with the velocity */
-    double last_dt;      /* a guess for how many steps an advance takes */
-    int64_t steps_asked; /* at most so many were done */
+    bool ready;   /* tables on the device agree with the host's */
+    bool settled; /* ghosts agree with the velocity */
 };
 
 /* All sides no-slip walls, everything at rest. SIM_BAD_ARGUMENT; SIM_DEVICE_MEMORY. */
@@ -198,6 +196,10 @@ enum sim_status sim_flow_upload(struct sim_flow *f, int64_t nx, int64_t ny,
 enum sim_status sim_flow_build_solid(struct sim_flow *f, uint8_t *flags);
 enum sim_status sim_flow_build_regions(struct sim_flow *f, const uint8_t *flags);
 enum sim_status sim_flow_build_levels(struct sim_flow *f, const uint8_t *flags);
+int sim_flow_find_obstacle(const struct sim_flow *f, const char *name); /* -1: none */
+/* Is cell k of the side in the part of it, [from, to), that is meant? */
+bool sim_flow_part_has(const struct sim_flow *f, int side, int64_t k, bool part,
+                       double from, double to);
 int64_t sim_flow_side_length(const struct sim_flow *f, int side);
 int64_t sim_flow_side_start(const struct sim_flow *f, int side);
 /* Element (i, j) of host arrays with a ring of ghosts. */

@@ -3,7 +3,6 @@
 #include "flow.h"
 
 #include <math.h>
-#include <string.h>
 
 /* --- views -------------------------------------------------------------------------- */
 
@@ -259,10 +258,8 @@ static bool box_is_free(const struct sim_flow *f, int k, const struct sim_flow_b
 static enum sim_status find_box(const struct sim_flow *f, const char *name,
                                 struct sim_flow_box *box)
 {
-    int k = 0;
-    while (k < f->obstacle_count && strcmp(f->obstacle[k].name, name) != 0)
-        k++;
-    if (k == f->obstacle_count || !*name)
+    const int k = *name ? sim_flow_find_obstacle(f, name) : -1;
+    if (k < 0)
         return sim_fail(SIM_BAD_ARGUMENT, "flow: there is no obstacle '%s'", name);
     struct sim_flow_box tight;
     if (!find_cells(f, k, &tight))

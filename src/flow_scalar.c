@@ -56,13 +56,10 @@ enum sim_status sim_flow_set_scalar_side(struct sim_flow *f, int scalar,
     const int64_t start = sim_flow_side_start(f, side->side);
     if (!isfinite(side->value))
         return sim_fail(SIM_BAD_ARGUMENT, "flow: a side's value is not finite");
-    for (int64_t k = 0; k < sim_flow_side_length(f, side->side); k++) {
-        const double at = side->side < 2 ? f->desc.y0 + ((double)k + 0.5) * f->desc.dy
-                                         : f->desc.x0 + ((double)k + 0.5) * f->desc.dx;
-        if (!side->part || (at >= side->from && at < side->to))
+    for (int64_t k = 0; k < sim_flow_side_length(f, side->side); k++)
+        if (sim_flow_part_has(f, side->side, k, side->part, side->from, side->to))
             f->scalar_side[scalar][start + k] =
                 (struct sim_flow_scalar_edge){.value = side->value, .fixed = side->fixed};
-    }
     f->ready = f->settled = false;
     return SIM_OK;
 }

@@ -27,8 +27,6 @@ static void list(void *object, struct sim_state *state)
     /* A state that is settled must not be settled again: that would change its sides. */
     sim_state_value(state, "settled", &f->settled, sizeof f->settled);
     sim_state_value(state, "refines", &f->system.refines, sizeof f->system.refines);
-    sim_state_value(state, "last dt", &f->last_dt, sizeof f->last_dt);
-    sim_state_value(state, "steps asked", &f->steps_asked, sizeof f->steps_asked);
     sim_state_array(state, "u", &f->u[0], 0, f->u[0].bytes);
     sim_state_array(state, "v", &f->v[0], 0, f->v[0].bytes);
     sim_state_array(state, "u before", &f->u[1], 0, f->u[1].bytes);
