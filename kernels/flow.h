@@ -100,6 +100,8 @@ struct sim_flow_control {
     int64_t bad_step;    /* first step whose velocity was not finite; 0: none */
     int64_t unstable_step; /* first for which a fixed dt was too long; 0: none */
     double unstable_limit; /* and the longest that would do there */
+    int64_t size[6];       /* maxima under way, as poisson_size (GPU); 0 between passes */
+    int64_t arrived;       /* blocks that gave theirs */
     struct sim_poisson_control solve;
 };
 

@@ -21,9 +21,9 @@ static bool poisson_done(const struct sim_poisson_system *s)
     return s->control->done != 0;
 }
 
-static int poisson_coarse_level(const struct sim_poisson_system *s)
+static enum sim_status poisson_gradients(struct sim_poisson_system *s)
 {
-    return s->level_count - 1;
+    return poisson_gradients_cpu(s);
 }
 
 static bool flow_over(const struct sim_flow_system *s)
@@ -214,6 +214,11 @@ static void row_of_pass(struct sim_flow_system *s, const struct flow_args *a,
     case FLOW_CORRECT:
         rows[0] = correct_row(a, j);
         break;
+    case FLOW_ADVANCE:
+        rows[0] = correct_row(a, j);
+        if (j == a->ny)
+            break;
+        /* fallthrough */
     case FLOW_PRESSURE:
         pressure_row(a->p + j * a->pitch, a->solution + j * a->pitch,
                      (real)(1 / a->control->dt), a->nx);
@@ -233,10 +238,10 @@ static void balance(const struct sim_flow_system *s, const struct flow_args *a)
     a->control->imbalance = 0;
     a->control->fastest_outflow = 0;
     for (int region = 0; region < s->balanced_regions; region++) {
-        struct flow_balance lane[FLOW_LANES] = {{0}};
+        struct flow_balance lane[FLOW_BALANCE_LANES] = {{0}};
         for (int64_t e = 0; e < flow_perimeter(a); e++)
-            flow_side_flux(a, e, region, &lane[e % FLOW_LANES]);
-        for (int half = FLOW_LANES / 2; half >= 1; half /= 2)
+            flow_side_flux(a, e, region, &lane[e % FLOW_BALANCE_LANES]);
+        for (int half = FLOW_BALANCE_LANES / 2; half >= 1; half /= 2)
             for (int t = 0; t < half; t++)
                 flow_balance_add(&lane[t], &lane[t + half]);
         const double more = flow_balance_of(a->control, &lane[0]);
@@ -260,8 +265,13 @@ static void take_mean(const struct sim_flow_system *s, real *x)
                 lane[(c - from) % FLOW_LANES] + (double)x[flow_closed_cell(s, c)];
         s->closed_sum[k] = flow_halve_sum(lane, FLOW_LANES);
     }
-    for (int64_t region = 0; region < s->closed_regions; region++)
-        s->closed_sum[s->closed_chunks + region] = flow_closed_mean(s, region);
+    for (int64_t region = 0; region < s->closed_regions; region++) {
+        double lane[FLOW_LANES];
+        for (int t = 0; t < FLOW_LANES; t++)
+            lane[t] = flow_closed_lane(s, region, t);
+        s->closed_sum[s->closed_chunks + region] =
+            flow_halve_sum(lane, FLOW_LANES) / (double)flow_closed_size(s, region);
+    }
 #pragma omp parallel for num_threads(s->device->threads) \
     schedule(static) if (s->closed_cells >= FLOW_PARALLEL)
     for (int64_t k = 0; k < s->closed_chunks; k++) {
@@ -283,16 +293,15 @@ static void ghosts(const struct flow_args *a)
 }
 
 static void sides(struct sim_flow_system *s, const struct flow_args *a,
-                  const struct flow_scalar *c, int pass)
+                  const struct flow_scalar *c, int pass, bool cuts)
 {
     if (pass == FLOW_GHOSTS)
         ghosts(a);
     else if (pass == FLOW_BALANCE)
         balance(s, a);
-    else if (pass == FLOW_CUT)
-        for (int64_t k = 0; k < s->cut_count; k++)
+    else {
+        for (int64_t k = 0; k < s->cut_count && cuts; k++)
             flow_cut_face(a, (real)a->control->dt, &s->cut[k]);
-    else
         for (int64_t e = 0; e < flow_perimeter(a); e++)
             if (pass == FLOW_SIDES)
                 flow_side_tentative(a, e);
@@ -300,6 +309,7 @@ static void sides(struct sim_flow_system *s, const struct flow_args *a,
                 flow_side_now(a, e);
             else
                 flow_scalar_ghost(a, c, e);
+    }
 }
 
 /* --- passes ------------------------------------------------------------------------- */
@@ -316,16 +326,18 @@ static void after(struct sim_flow_system *s, const struct flow_args *a, int pass
     else if (pass == FLOW_RHS)
         flow_tolerate(k, s->tolerance, s->dx, s->dy, flow_rows_max(rows, n, 0),
                       flow_rows_max(rows, n, 1));
-    else if (pass == FLOW_CORRECT)
+    else if (pass == FLOW_CORRECT || pass == FLOW_ADVANCE)
         k->largest_change = flow_rows_max(rows, n, 0);
+    if (pass == FLOW_ADVANCE)
+        flow_end(k);
 }
 
 static bool by_rows(int pass)
 {
     return pass == FLOW_CLEAN || pass == FLOW_LIMITS || pass == FLOW_MOMENTUM ||
            pass == FLOW_START || pass == FLOW_RHS || pass == FLOW_REFINE ||
-           pass == FLOW_CORRECT || pass == FLOW_PRESSURE || pass == FLOW_SCALAR ||
-           pass == FLOW_SCALAR_TAKE;
+           pass == FLOW_CORRECT || pass == FLOW_PRESSURE || pass == FLOW_ADVANCE ||
+           pass == FLOW_SCALAR || pass == FLOW_SCALAR_TAKE;
 }
 
 static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass, int k)
@@ -339,9 +351,7 @@ static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass,
         return SIM_OK;
     s->device->stats.launches++;
     if (!by_rows(pass)) {
-        if (pass == FLOW_END)
-            flow_end(a.control);
-        else if (pass == FLOW_GATE)
+        if (pass == FLOW_GATE)
             flow_gate(a.control);
         else if (pass == FLOW_GATE_END)
             flow_gate_end(a.control);
@@ -352,7 +362,7 @@ static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass,
         else if (pass == FLOW_CENTRE)
             take_mean(s, a.p);
         else
-            sides(s, &a, &c, pass);
+            sides(s, &a, &c, pass, k != 0);
         return SIM_OK;
     }
     const bool cells =

@@ -41,10 +41,12 @@ static inline double flow_rows_max(const double *rows, int64_t count, int part)
 }
 
 /* The passes of poisson_plan.h, in flow_cpu_poisson.c. `pass`: enum poisson_pass. */
-#define poisson_pass_cpu SIM_TYPED(poisson_pass_cpu)
-#define poisson_wrap_cpu SIM_TYPED(poisson_wrap_cpu)
+#define poisson_pass_cpu      SIM_TYPED(poisson_pass_cpu)
+#define poisson_wrap_cpu      SIM_TYPED(poisson_wrap_cpu)
+#define poisson_gradients_cpu SIM_TYPED(poisson_gradients_cpu)
 enum sim_status poisson_pass_cpu(struct sim_poisson_system *s, int pass, int level);
 enum sim_status poisson_wrap_cpu(struct sim_poisson_system *s, int level, void *array);
+enum sim_status poisson_gradients_cpu(struct sim_poisson_system *s);
 
 /* Quantities asked for, in flow_cpu_derive.c; contracts in flow.h. */
 #define flow_derive_cpu  SIM_TYPED(flow_derive_cpu)

@@ -65,16 +65,25 @@ WIDE static double largest_row(const real *restrict r, int64_t n)
     return poisson_largest(r, n);
 }
 
-WIDE static double dot_row(const real *restrict a, const real *restrict b, int64_t n)
+/* Products of a strip (poisson_math.h), a sum each 32 cells; `step` doubles from one sum
+ * to the next. */
+WIDE static void dot_strip(const real *restrict a, const real *restrict b, int64_t pitch,
+                           int64_t rows, int64_t n, double *restrict sums, int step)
 {
-    double lane[FLOW_ROW_LANES] = {0};
-    int64_t i = 0;
-    for (; i + FLOW_ROW_LANES <= n; i += FLOW_ROW_LANES)
-        for (int t = 0; t < FLOW_ROW_LANES; t++)
-            lane[t] = lane[t] + (double)a[i + t] * (double)b[i + t];
-    for (int t = 0; i + t < n; t++)
-        lane[t] = lane[t] + (double)a[i + t] * (double)b[i + t];
-    return flow_halve_sum(lane, FLOW_ROW_LANES);
+    for (int64_t i = 0; i < n; i += POISSON_TILE) {
+        double lane[POISSON_TILE] = {0};
+        const int wide = n - i < POISSON_TILE ? (int)(n - i) : POISSON_TILE;
+        for (int64_t k = 0; k < rows; k++) {
+            const real *x = a + k * pitch + i, *y = b + k * pitch + i;
+            if (wide == POISSON_TILE)
+                for (int t = 0; t < POISSON_TILE; t++)
+                    lane[t] = lane[t] + (double)x[t] * (double)y[t];
+            else
+                for (int t = 0; t < wide; t++)
+                    lane[t] = lane[t] + (double)x[t] * (double)y[t];
+        }
+        sums[i / POISSON_TILE * step] = flow_halve_sum(lane, POISSON_TILE);
+    }
 }
 
 /* From four rows of residuals to a row of coarse ones: pairs along x, then along y. */
@@ -212,19 +221,11 @@ static void row_of_pass(struct sim_poisson_system *s, int pass,
     case POISSON_SMOOTH_B:
         smooth(g, j, pass == POISSON_SMOOTH_B);
         break;
-    case POISSON_DOTS:
-        rows[0] = dot_row(g->x + o, g->b + o, g->nx);
-        rows[1] = s->control->cycles > 0 ? dot_row(g->x + o, q, g->nx) : 0;
-        break;
     case POISSON_DIRECTION:
         if (s->control->cycles > 0)
             direction_row(p, g->x + o, (real)s->control->beta, g->nx);
         else
             memcpy(p, g->x + o, (size_t)g->nx * sizeof *p);
-        break;
-    case POISSON_APPLY:
-        apply_row(q, p, g->cx + o, g->cy + o, g->pitch, g->nx);
-        rows[0] = dot_row(p, q, g->nx);
         break;
     case POISSON_UPDATE:
         rows[0] = update_row(x, g->b + o, p, q, (real)s->control->alpha, g->nx);
@@ -245,20 +246,72 @@ static void row_of_pass(struct sim_poisson_system *s, int pass,
     }
 }
 
+/* Strip k: q = A p and their products; or the products of z with r and q. */
+static void strip_of_pass(struct sim_poisson_system *s, int pass,
+                          const struct poisson_grid *g, int64_t k)
+{
+    const int64_t j0 = k * POISSON_STRIP, o = j0 * g->pitch;
+    const int64_t rows = g->ny - j0 < POISSON_STRIP ? g->ny - j0 : POISSON_STRIP;
+    real *p = (real *)s->p + o, *q = (real *)s->q + o;
+    double *sums = s->sums + 2 * k * poisson_tiles(g->nx);
+    if (pass == POISSON_APPLY) {
+        for (int64_t j = 0; j < rows; j++) {
+            const int64_t c = j * g->pitch;
+            apply_row(q + c, p + c, g->cx + o + c, g->cy + o + c, g->pitch, g->nx);
+        }
+        dot_strip(p, q, g->pitch, rows, g->nx, sums, 2);
+        return;
+    }
+    dot_strip(g->x + o, g->b + o, g->pitch, rows, g->nx, sums, 2);
+    if (s->control->cycles > 0)
+        dot_strip(g->x + o, q, g->pitch, rows, g->nx, sums + 1, 2);
+}
+
 /* --- passes ------------------------------------------------------------------------- */
 
-static void after(struct sim_poisson_system *s, int pass, int64_t rows)
+static int64_t strips(const struct poisson_grid *g)
+{
+    return (g->ny + POISSON_STRIP - 1) / POISSON_STRIP;
+}
+
+/* The sum of a tile's strips. */
+static double tile_sum(const struct sim_poisson_system *s, const struct poisson_grid *g,
+                       int64_t tile, int part)
+{
+    enum { STRIPS = POISSON_TILE / POISSON_STRIP };
+    const int64_t across = poisson_tiles(g->nx), first = tile / across * STRIPS;
+    double strip[STRIPS] = {0};
+    for (int k = 0; k < STRIPS && first + k < strips(g); k++)
+        strip[k] = s->sums[2 * ((first + k) * across + tile % across) + part];
+    return flow_halve_sum(strip, STRIPS);
+}
+
+static double total(const struct sim_poisson_system *s, const struct poisson_grid *g,
+                    int part)
+{
+    const int64_t tiles = poisson_tiles(g->nx) * poisson_tiles(g->ny);
+    double lane[POISSON_LANES] = {0};
+    for (int64_t first = 0; first < tiles; first += POISSON_LANES) {
+        double chunk[POISSON_LANES] = {0};
+        for (int t = 0; t < POISSON_LANES && first + t < tiles; t++)
+            chunk[t] = tile_sum(s, g, first + t, part);
+        const int t = (int)(first / POISSON_LANES % POISSON_LANES);
+        lane[t] = lane[t] + flow_halve_sum(chunk, POISSON_LANES);
+    }
+    return flow_halve_sum(lane, POISSON_LANES);
+}
+
+static void after(struct sim_poisson_system *s, const struct poisson_grid *g, int pass)
 {
     struct sim_poisson_control *k = s->control;
     if (pass == POISSON_DOTS)
-        poisson_after_cycle(k, flow_rows_sum(s->rows, rows, 0),
-                            flow_rows_sum(s->rows, rows, 1));
+        poisson_after_cycle(k, total(s, g, 0), k->cycles > 0 ? total(s, g, 1) : 0);
     else if (pass == POISSON_APPLY)
-        poisson_after_apply(k, flow_rows_sum(s->rows, rows, 0));
+        poisson_after_apply(k, total(s, g, 0));
     else if (pass == POISSON_UPDATE)
-        poisson_after_update(k, flow_rows_max(s->rows, rows, 0), s->iterations);
+        poisson_after_update(k, flow_rows_max(s->rows, g->ny, 0), s->iterations);
     else if (pass == POISSON_RESIDUAL)
-        poisson_after_sweeps(k, flow_rows_max(s->rows, rows, 0), s->iterations);
+        poisson_after_sweeps(k, flow_rows_max(s->rows, g->ny, 0), s->iterations);
 }
 
 enum sim_status poisson_pass_cpu(struct sim_poisson_system *s, int pass, int level)
@@ -272,12 +325,18 @@ enum sim_status poisson_pass_cpu(struct sim_poisson_system *s, int pass, int lev
         coarse_solve(&g, s, level);
         return SIM_OK;
     }
-    const int64_t rows = pass == POISSON_RESTRICT ? coarse.ny : g.ny;
+    const bool by_strip = pass == POISSON_DOTS || pass == POISSON_APPLY;
+    const int64_t rows = by_strip                   ? strips(&g)
+                         : pass == POISSON_RESTRICT ? coarse.ny
+                                                    : g.ny;
 #pragma omp parallel for num_threads(s->device->threads) \
     schedule(static) if (g.nx * g.ny >= FLOW_PARALLEL)
     for (int64_t j = 0; j < rows; j++)
-        row_of_pass(s, pass, &g, &coarse, j);
-    after(s, pass, rows);
+        if (by_strip)
+            strip_of_pass(s, pass, &g, j);
+        else
+            row_of_pass(s, pass, &g, &coarse, j);
+    after(s, &g, pass);
     s->device->stats.launches++;
     return SIM_OK;
 }
@@ -298,4 +357,47 @@ enum sim_status poisson_wrap_cpu(struct sim_poisson_system *s, int level, void *
         memcpy(x + l->ny * l->pitch + first, x + first, bytes);
     }
     return SIM_OK;
+}
+
+/* --- the solve ---------------------------------------------------------------------- */
+
+static enum sim_status wrapped(struct sim_poisson_system *s, int level, void *array)
+{
+    return s->periodic_x || s->periodic_y ? poisson_wrap_cpu(s, level, array) : SIM_OK;
+}
+
+/* z = V(r): level[0].x from level[0].b */
+static enum sim_status cycle(struct sim_poisson_system *s)
+{
+    const int last = s->level_count - 1;
+    for (int l = 0; l < last; l++) {
+        SIM_TRY(wrapped(s, l, s->level[l].b));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_PRE, l));
+        SIM_TRY(wrapped(s, l, s->level[l].x));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_RESTRICT, l));
+    }
+    SIM_TRY(poisson_pass_cpu(s, POISSON_COARSE, last));
+    for (int l = last - 1; l >= 0; l--) {
+        SIM_TRY(wrapped(s, l + 1, s->level[l + 1].x));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_PROLONG, l));
+        SIM_TRY(wrapped(s, l, s->level[l].x));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_SMOOTH_A, l));
+        SIM_TRY(wrapped(s, l, s->level[l].t));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_SMOOTH_B, l));
+    }
+    return SIM_OK;
+}
+
+enum sim_status poisson_gradients_cpu(struct sim_poisson_system *s)
+{
+    for (int k = 0; k < s->iterations && !s->control->done; k++) {
+        SIM_TRY(sim_check_interrupt());
+        SIM_TRY(cycle(s));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_DOTS, 0));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_DIRECTION, 0));
+        SIM_TRY(wrapped(s, 0, s->p));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_APPLY, 0));
+        SIM_TRY(poisson_pass_cpu(s, POISSON_UPDATE, 0));
+    }
+    return wrapped(s, 0, s->solution);
 }

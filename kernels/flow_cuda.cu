@@ -1,6 +1,6 @@
 /* flow_cuda.cu - the passes of the flow solver on the GPU, and the table of operations.
- * Formulas: flow_math.h; order: flow_plan.h. One thread an element; maxima by a warp a
- * row and then one block, which takes the decision. Nothing waits: a step that is not to
+ * Formulas: flow_math.h; order: flow_plan.h. One thread an element; the last block to
+ * give its maximum takes the decision. Nothing waits: a step that is not to
  * be done any more (control->skip) is passed over by every kernel. */
 #include "flow_cuda.h"
 #include "flow_plan.h"
@@ -22,9 +22,9 @@ static bool poisson_done(const struct sim_poisson_system *)
     return false;
 }
 
-static int poisson_coarse_level(const struct sim_poisson_system *s)
+static enum sim_status poisson_gradients(struct sim_poisson_system *s)
 {
-    return poisson_tail_cuda(s);
+    return poisson_solve_cuda(s);
 }
 
 static bool flow_over(const struct sim_flow_system *)
@@ -115,23 +115,19 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
     }
 }
 
-static __global__ void cut_kernel(const __grid_constant__ struct flow_args a,
-                                  const struct sim_flow_cut *cut, int64_t count)
-{
-    const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (!a.control->skip && k < count)
-        flow_cut_face(&a, (real)a.control->dt, &cut[k]);
-}
-
 /* --- the sides ---------------------------------------------------------------------- */
 
 static __global__ void side_kernel(const __grid_constant__ struct flow_args a,
-                                   struct flow_scalar c, int pass)
+                                   struct flow_scalar c, int pass,
+                                   const struct sim_flow_cut *cut, int64_t cuts)
 {
-    const int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (a.control->skip || e >= flow_perimeter(&a))
+    const int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x,
+                  beyond = e - flow_perimeter(&a);
+    if (a.control->skip || beyond >= cuts)
         return;
-    if (pass == FLOW_SIDES)
+    if (beyond >= 0)
+        flow_cut_face(&a, (real)a.control->dt, &cut[beyond]);
+    else if (pass == FLOW_SIDES)
         flow_side_tentative(&a, e);
     else if (pass == FLOW_SIDES_NOW)
         flow_side_now(&a, e);
@@ -147,10 +143,10 @@ static __global__ void ghost_kernel(const __grid_constant__ struct flow_args a)
         flow_side_ghosts(&a, side, k);
 }
 
-static __global__ void __launch_bounds__(FLOW_LANES)
+static __global__ void __launch_bounds__(FLOW_BALANCE_LANES)
     balance_kernel(const __grid_constant__ struct flow_args a, int regions)
 {
-    __shared__ struct flow_balance shared[FLOW_LANES];
+    __shared__ struct flow_balance shared[FLOW_BALANCE_LANES];
     __shared__ double more;
     const int t = threadIdx.x;
     if (a.control->skip)
@@ -159,12 +155,12 @@ static __global__ void __launch_bounds__(FLOW_LANES)
         a.control->imbalance = a.control->fastest_outflow = 0;
     for (int region = 0; region < regions; region++) {
         struct flow_balance mine = {0, 0, 0, 0};
-        for (int64_t e = t; e < flow_perimeter(&a); e += FLOW_LANES)
+        for (int64_t e = t; e < flow_perimeter(&a); e += FLOW_BALANCE_LANES)
             flow_side_flux(&a, e, region, &mine);
         __syncthreads();
         shared[t] = mine;
         __syncthreads();
-        for (int half = FLOW_LANES / 2; half >= 1; half /= 2) {
+        for (int half = FLOW_BALANCE_LANES / 2; half >= 1; half /= 2) {
             if (t < half)
                 flow_balance_add(&shared[t], &shared[t + half]);
             __syncthreads();
@@ -172,7 +168,7 @@ static __global__ void __launch_bounds__(FLOW_LANES)
         if (t == 0)
             more = flow_balance_of(a.control, &shared[0]);
         __syncthreads();
-        for (int64_t e = t; e < flow_perimeter(&a); e += FLOW_LANES)
+        for (int64_t e = t; e < flow_perimeter(&a); e += FLOW_BALANCE_LANES)
             flow_side_correct(&a, e, region, more);
         __syncthreads();
     }
@@ -182,105 +178,144 @@ static __global__ void __launch_bounds__(FLOW_LANES)
 
 /* --- maxima ------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ double row_largest(const real *row, int64_t n, int lane)
+enum { SIZE_U, SIZE_V, SIZE_FORCE, SIZE_B, SIZE_TENTATIVE, SIZE_CHANGE };
+
+/* A block's maximum into control->size: whole numbers, whose order of arrival cannot be
+ * seen. All threads call. */
+static __device__ void offer(struct sim_flow_control *control, int which, int64_t size)
 {
-    poisson_bits most = 0;
-    for (int64_t i = lane; i < n; i += 32) {
-        const poisson_bits size = poisson_size(row[i]);
-        most = size > most ? size : most;
+    __shared__ int64_t warp[FLOW_UP];
+    for (int half = 16; half >= 1; half /= 2) {
+        const int64_t other = __shfl_down_sync(0xffffffffu, size, half);
+        size = other > size ? other : size;
     }
-    return flow_warp_max(poisson_of_size(most));
+    __syncthreads();
+    if (threadIdx.x == 0)
+        warp[threadIdx.y] = size;
+    __syncthreads();
+    if (threadIdx.x != 0 || threadIdx.y != 0)
+        return;
+    for (int k = 1; k < FLOW_UP; k++)
+        size = warp[k] > size ? warp[k] : size;
+    atomicMax((long long *)&control->size[which], (long long)size);
 }
 
-static __global__ void __launch_bounds__(32 * FLOW_WARPS)
-    limits_kernel(const __grid_constant__ struct flow_args a, double *rows)
+/* By the thread that offers: true in the block that is the last to have done so. */
+static __device__ bool is_last(struct sim_flow_control *control)
+{
+    unsigned long long *arrived = (unsigned long long *)&control->arrived;
+    __threadfence();
+    if (atomicAdd(arrived, 1ull) + 1 < (unsigned long long)gridDim.x * gridDim.y)
+        return false;
+    __threadfence();
+    *arrived = 0;
+    return true;
+}
+
+static __device__ double taken(struct sim_flow_control *control, int which)
+{
+    volatile int64_t *size = &control->size[which];
+    const int64_t most = *size;
+    *size = 0;
+    return poisson_of_size((poisson_bits)most);
+}
+
+static __device__ int64_t size_of_double(double value)
+{
+    return __double_as_longlong(value) & INT64_MAX;
+}
+
+static __device__ __forceinline__ int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
+    limits_kernel(const __grid_constant__ struct flow_args a, struct flow_limits limits)
 {
     const bool varies = flow_force_varies(&a);
-    FLOW_ROWS(j, a.ny + 1)
+    int64_t u = 0, v = 0, force = 0;
+    FLOW_ELEMENTS(i, j, a.nx + 1, a.ny + 1)
     {
-        const int64_t o = j * a.pitch;
-        const double u = j < a.ny ? row_largest(a.u + o, a.nx + 1, lane) : 0;
-        const double v = row_largest(a.v + o, a.nx, lane);
-        double force = j < a.ny && !varies ? flow_force_constant(&a) : 0;
-        for (int64_t i = lane; i < a.nx && j < a.ny && varies; i += 32)
-            force = poisson_max(force, flow_force_size(&a, o + i));
-        force = flow_warp_max(force);
-        if (lane == 0)
-            rows[3 * j] = u, rows[3 * j + 1] = v, rows[3 * j + 2] = force;
+        const int64_t c = j * a.pitch + i;
+        if (j < a.ny)
+            u = larger(u, poisson_size(a.u[c]));
+        if (i < a.nx)
+            v = larger(v, poisson_size(a.v[c]));
+        if (i < a.nx && j < a.ny && varies)
+            force = larger(force, size_of_double(flow_force_size(&a, c)));
     }
+    if (!varies)
+        force = size_of_double(flow_force_constant(&a));
+    offer(a.control, SIZE_U, u);
+    offer(a.control, SIZE_V, v);
+    offer(a.control, SIZE_FORCE, force);
+    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(a.control))
+        return;
+    const double most =
+        __longlong_as_double(*(volatile int64_t *)&a.control->size[SIZE_FORCE]);
+    (void)taken(a.control, SIZE_FORCE);
+    const double most_u = taken(a.control, SIZE_U), most_v = taken(a.control, SIZE_V);
+    flow_begin(&limits, a.control, most_u, most_v, most);
 }
 
-static __global__ void __launch_bounds__(32 * FLOW_WARPS)
-    rhs_kernel(const __grid_constant__ struct flow_args a, double *rows)
+static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
+    rhs_kernel(const __grid_constant__ struct flow_args a, struct flow_limits limits,
+               double tolerance)
 {
+    int64_t largest = 0, tentative = 0;
     if (a.control->skip)
         return;
-    FLOW_ROWS(j, a.ny + 1)
+    FLOW_ELEMENTS(i, j, a.nx + 1, a.ny + 1)
     {
-        const int64_t o = j * a.pitch;
-        poisson_bits most = 0;
-        for (int64_t i = lane; i < a.nx && j < a.ny; i += 32) {
-            const real b = flow_inflow(&a, a.f, a.g, o + i);
-            const poisson_bits size = poisson_size(b);
-            a.b[o + i] = b;
-            a.solution[o + i] = 0;
-            most = size > most ? size : most;
+        const int64_t c = j * a.pitch + i;
+        if (j < a.ny)
+            tentative = larger(tentative, poisson_size(a.f[c]));
+        if (i < a.nx)
+            tentative = larger(tentative, poisson_size(a.g[c]));
+        if (i < a.nx && j < a.ny) {
+            const real b = flow_inflow(&a, a.f, a.g, c);
+            a.b[c] = b;
+            largest = larger(largest, poisson_size(b));
         }
-        const double b = flow_warp_max(poisson_of_size(most));
-        const double f = j < a.ny ? row_largest(a.f + o, a.nx + 1, lane) : 0;
-        const double g = row_largest(a.g + o, a.nx, lane);
-        if (lane == 0)
-            rows[3 * j] = b, rows[3 * j + 1] = poisson_max(f, g);
+        a.solution[c] = 0; /* and in its ghosts */
+        if (i == 0)
+            a.solution[c - 1] = 0;
+        if (j == 0)
+            a.solution[c - a.pitch] = 0;
     }
+    offer(a.control, SIZE_B, largest);
+    offer(a.control, SIZE_TENTATIVE, tentative);
+    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(a.control))
+        return;
+    const double b = taken(a.control, SIZE_B), f = taken(a.control, SIZE_TENTATIVE);
+    flow_tolerate(a.control, tolerance, limits.dx, limits.dy, b, f);
 }
 
-static __global__ void __launch_bounds__(32 * FLOW_WARPS)
-    correct_kernel(const __grid_constant__ struct flow_args a, double *rows)
+/* The new velocity; where a step ends so, the pressure, the time and the count too. */
+static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
+    correct_kernel(const __grid_constant__ struct flow_args a, bool ends)
 {
+    int64_t change = 0;
     if (a.control->skip)
         return;
-    FLOW_ROWS(j, a.ny + 1)
+    const real inv_dt = ends ? (real)(1 / a.control->dt) : 0;
+    FLOW_ELEMENTS(i, j, a.nx + 1, a.ny + 1)
     {
-        poisson_bits size = 0;
-        for (int64_t i = lane; i <= a.nx; i += 32) {
-            const int64_t c = j * a.pitch + i;
-            const poisson_bits u = j < a.ny ? flow_correct_u(&a, i, c) : 0;
-            const poisson_bits v = i < a.nx ? flow_correct_v(&a, j, c) : 0;
-            size = u > size ? u : size;
-            size = v > size ? v : size;
-        }
-        const double most = flow_warp_max(poisson_of_size(size));
-        if (lane == 0)
-            rows[3 * j] = most;
+        const int64_t c = j * a.pitch + i;
+        if (j < a.ny)
+            change = larger(change, flow_correct_u(&a, i, c));
+        if (i < a.nx)
+            change = larger(change, flow_correct_v(&a, j, c));
+        if (ends && i < a.nx && j < a.ny)
+            a.p[c] = a.p[c] + a.solution[c] * inv_dt;
     }
-}
-
-static __global__ void __launch_bounds__(FLOW_LANES)
-    after_kernel(int pass, const double *rows, int64_t count, struct flow_limits limits,
-                 double tolerance, struct sim_flow_control *control)
-{
-    __shared__ double shared[FLOW_LANES];
-    if (control->skip && pass != FLOW_LIMITS)
+    offer(a.control, SIZE_CHANGE, change);
+    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(a.control))
         return;
-    const double first = flow_block_rows(rows, count, 0, true, shared);
-    const double second =
-        pass != FLOW_CORRECT ? flow_block_rows(rows, count, 1, true, shared) : 0;
-    const double third =
-        pass == FLOW_LIMITS ? flow_block_rows(rows, count, 2, true, shared) : 0;
-    if (threadIdx.x != 0)
-        return;
-    if (pass == FLOW_LIMITS)
-        flow_begin(&limits, control, first, second, third);
-    else if (pass == FLOW_RHS)
-        flow_tolerate(control, tolerance, limits.dx, limits.dy, first, second);
-    else
-        control->largest_change = first;
-}
-
-static __global__ void end_kernel(struct sim_flow_control *control)
-{
-    if (!control->skip)
-        flow_end(control);
+    a.control->largest_change = taken(a.control, SIZE_CHANGE);
+    if (ends)
+        flow_end(a.control);
 }
 
 /* --- regions without an opening ----------------------------------------------------- */
@@ -288,6 +323,18 @@ static __global__ void end_kernel(struct sim_flow_control *control)
 static __device__ bool centres_now(const struct sim_flow_control *k, bool always)
 {
     return !k->skip && (always || flow_centres(k));
+}
+
+/* The sum of a block's lanes, in shared[0]. */
+static __device__ void halve(double *shared)
+{
+    const int t = threadIdx.x;
+    __syncthreads();
+    for (int half = FLOW_LANES / 2; half >= 1; half /= 2) {
+        if (t < half)
+            shared[t] = shared[t] + shared[t + half];
+        __syncthreads();
+    }
 }
 
 static __global__ void __launch_bounds__(FLOW_LANES)
@@ -307,41 +354,35 @@ static __global__ void __launch_bounds__(FLOW_LANES)
             mine = mine + (double)x[flow_closed_cell(&s, c)];
         __syncthreads();
         shared[t] = mine;
-        __syncthreads();
-        for (int half = FLOW_LANES / 2; half >= 1; half /= 2) {
-            if (t < half)
-                shared[t] = shared[t] + shared[t + half];
-            __syncthreads();
-        }
+        halve(shared);
         if (t == 0)
             s.closed_sum[k] = shared[0];
     }
 }
 
-/* The means, in the places behind the chunks' sums: a thread a region. */
-static __global__ void mean_kernel(const __grid_constant__ struct sim_flow_system s,
-                                   bool always)
-{
-    const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (!centres_now(s.control, always))
-        return;
-    for (int64_t region = first; region < s.closed_regions;
-         region += (int64_t)gridDim.x * blockDim.x)
-        s.closed_sum[s.closed_chunks + region] = flow_closed_mean(&s, region);
-}
-
+/* Less the region's mean, which every block finds for itself. */
 static __global__ void __launch_bounds__(FLOW_LANES)
     subtract_kernel(const __grid_constant__ struct sim_flow_system s, real *x,
                     bool always)
 {
+    __shared__ double shared[FLOW_LANES];
+    const int t = threadIdx.x;
+    int64_t known = -1;
+    real mean = 0;
     if (!centres_now(s.control, always))
         return;
     for (int64_t k = blockIdx.x; k < s.closed_chunks; k += gridDim.x) {
         const int64_t region = flow_chunk_region(s.closed_chunk, s.closed_regions, k);
-        const real mean = (real)s.closed_sum[s.closed_chunks + region];
+        if (region != known) {
+            __syncthreads();
+            shared[t] = flow_closed_lane(&s, region, t);
+            halve(shared);
+            mean = (real)(shared[0] / (double)flow_closed_size(&s, region));
+            known = region;
+        }
         int64_t until;
         const int64_t from = flow_chunk_cells(&s, region, k, &until);
-        for (int64_t c = from + threadIdx.x; c < until; c += FLOW_LANES) {
+        for (int64_t c = from + t; c < until; c += FLOW_LANES) {
             real *at = &x[flow_closed_cell(&s, c)];
             *at = *at - mean;
         }
@@ -350,40 +391,14 @@ static __global__ void __launch_bounds__(FLOW_LANES)
 
 static enum sim_status take_mean(struct sim_flow_system *s, real *x, bool always)
 {
-    const dim3 grid((unsigned)(s->closed_chunks < 65535 ? s->closed_chunks : 65535));
-    const dim3 few((unsigned)((s->closed_regions + 127) / 128 < 64
-                                  ? (s->closed_regions + 127) / 128
-                                  : 64));
+    const dim3 grid((unsigned)(s->closed_chunks < 1024 ? s->closed_chunks : 1024));
     SIM_TRY(sim_launch(s->device, "flow: mean pressure", sum_kernel, grid,
                        dim3(FLOW_LANES), 0, *s, x, always));
-    SIM_TRY(sim_launch(s->device, "flow: mean pressure", mean_kernel, few, dim3(128), 0,
-                       *s, always));
     return sim_launch(s->device, "flow: mean pressure", subtract_kernel, grid,
                       dim3(FLOW_LANES), 0, *s, x, always);
 }
 
 /* --- passes ------------------------------------------------------------------------- */
-
-static enum sim_status after(struct sim_flow_system *s, const struct flow_args *a,
-                             int pass)
-{
-    return sim_launch(s->device, "flow: decision", after_kernel, dim3(1),
-                      dim3(FLOW_LANES), 0, pass, s->poisson.rows, a->ny + 1,
-                      flow_limits_of(s), s->tolerance, s->control);
-}
-
-static enum sim_status by_row(struct sim_flow_system *s, const struct flow_args *a,
-                              int pass)
-{
-    const dim3 grid(flow_row_blocks(a->ny + 1)), block(32 * FLOW_WARPS);
-    void (*kernel)(const struct flow_args, double *) = pass == FLOW_LIMITS ? limits_kernel
-                                                       : pass == FLOW_RHS
-                                                           ? rhs_kernel
-                                                           : correct_kernel;
-    SIM_TRY(
-        sim_launch(s->device, "flow: rows", kernel, grid, block, 0, *a, s->poisson.rows));
-    return after(s, a, pass);
-}
 
 static enum sim_status outside(struct sim_flow_system *s, const struct flow_args *a,
                                int pass)
@@ -404,28 +419,32 @@ static enum sim_status sides(struct sim_flow_system *s, const struct flow_args *
                           dim3((unsigned)((longest + 127) / 128), 4), dim3(128), 0, *a);
     if (pass == FLOW_BALANCE)
         return sim_launch(s->device, "flow: balance", balance_kernel, dim3(1),
-                          dim3(FLOW_LANES), 0, *a, s->balanced_regions);
-    if (pass == FLOW_CUT)
-        return sim_launch(s->device, "flow: curved walls", cut_kernel,
-                          dim3((unsigned)((s->cut_count + 127) / 128)), dim3(128), 0, *a,
-                          s->cut, s->cut_count);
+                          dim3(FLOW_BALANCE_LANES), 0, *a, s->balanced_regions);
+    const int64_t cuts = pass == FLOW_SIDES && k ? s->cut_count : 0,
+                  threads = flow_perimeter(a) + cuts;
     return sim_launch(s->device, "flow: sides", side_kernel,
-                      dim3((unsigned)((flow_perimeter(a) + 127) / 128)), dim3(128), 0, *a,
-                      flow_scalar_of(s, k), pass);
+                      dim3((unsigned)((threads + 127) / 128)), dim3(128), 0, *a,
+                      flow_scalar_of(s, k), pass, s->cut, cuts);
 }
 
 static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass, int k)
 {
     const struct flow_args a = flow_args_of(s);
-    const dim3 block(FLOW_ACROSS, FLOW_UP);
+    const dim3 block(FLOW_ACROSS, FLOW_UP), few = flow_few_blocks(a.nx + 1, a.ny + 1);
     switch (pass) {
     case FLOW_CLEAN:
     case FLOW_START:
         return outside(s, &a, pass);
     case FLOW_LIMITS:
+        return sim_launch(s->device, "flow: time step", limits_kernel, few, block, 0, a,
+                          flow_limits_of(s));
     case FLOW_RHS:
+        return sim_launch(s->device, "flow: divergence", rhs_kernel, few, block, 0, a,
+                          flow_limits_of(s), s->tolerance);
     case FLOW_CORRECT:
-        return by_row(s, &a, pass);
+    case FLOW_ADVANCE:
+        return sim_launch(s->device, "flow: correction", correct_kernel, few, block, 0, a,
+                          pass == FLOW_ADVANCE);
     case FLOW_MOMENTUM:
         return sim_launch(s->device, "flow: momentum", momentum_kernel,
                           flow_blocks(a.nx + 1, a.ny + 1), block, 0, a);
@@ -445,9 +464,6 @@ static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass,
         return take_mean(s, a.b, true);
     case FLOW_CENTRE:
         return take_mean(s, a.p, false);
-    case FLOW_END:
-        return sim_launch(s->device, "flow: time", end_kernel, dim3(1), dim3(1), 0,
-                          s->control);
     case FLOW_SCALAR:
     case FLOW_SCALAR_TAKE:
         return sim_launch(s->device, "flow: scalar", scalar_kernel,

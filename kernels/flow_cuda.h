@@ -22,6 +22,14 @@ static inline dim3 flow_blocks(int64_t nx, int64_t ny)
                 (unsigned)(up < 65535 ? up : 65535));
 }
 
+/* The same in so few blocks that each can add to a total of all. */
+static inline dim3 flow_few_blocks(int64_t nx, int64_t ny)
+{
+    const dim3 all = flow_blocks(nx, ny);
+    const unsigned most = all.x < 2048 ? 2048 / all.x : 1;
+    return dim3(all.x, all.y < most ? all.y : most);
+}
+
 /* Elements of a launch over flow_blocks: i once, j in strides. */
 #define FLOW_ELEMENTS(i, j, nx, ny)                                             \
     const int64_t i = (int64_t)blockIdx.x * FLOW_ACROSS + threadIdx.x;          \
@@ -81,13 +89,13 @@ static inline unsigned flow_row_blocks(int64_t rows)
 
 /* The passes of poisson_plan.h (flow_cuda_poisson.cu), and what is asked of a flow
  * (flow_cuda_query.cu). */
-#define poisson_pass_cuda SIM_TYPED(poisson_pass_cuda)
-#define poisson_wrap_cuda SIM_TYPED(poisson_wrap_cuda)
-#define poisson_tail_cuda SIM_TYPED(poisson_tail_cuda)
+#define poisson_pass_cuda  SIM_TYPED(poisson_pass_cuda)
+#define poisson_wrap_cuda  SIM_TYPED(poisson_wrap_cuda)
+#define poisson_solve_cuda SIM_TYPED(poisson_solve_cuda)
 enum sim_status poisson_pass_cuda(struct sim_poisson_system *s, int pass, int level);
 enum sim_status poisson_wrap_cuda(struct sim_poisson_system *s, int level, void *array);
-/* The level from which one block does all that is left of a cycle. */
-int poisson_tail_cuda(const struct sim_poisson_system *s);
+/* Multigrid and conjugate gradients, whole (flow_cuda_solve.cu). */
+enum sim_status poisson_solve_cuda(struct sim_poisson_system *s);
 
 #define flow_derive_cuda  SIM_TYPED(flow_derive_cuda)
 #define flow_measure_cuda SIM_TYPED(flow_measure_cuda)

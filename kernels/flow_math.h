@@ -16,8 +16,9 @@
 /* Sums go by one tree, whatever the number of threads and on both backends: lane t of 32
  * takes the elements t, t + 32, ... of a row and the lanes are halved; then lane t of 256
  * takes the rows t, t + 256, ... */
-#define FLOW_ROW_LANES 32
-#define FLOW_LANES     256
+#define FLOW_ROW_LANES     32
+#define FLOW_LANES         256
+#define FLOW_BALANCE_LANES 1024 /* edges of the sides */
 
 /* The system as the loops see it. */
 struct flow_args {
@@ -459,7 +460,7 @@ SIM_FN void flow_end(struct sim_flow_control *k)
 
 SIM_FN bool flow_centres(const struct sim_flow_control *k)
 {
-    return k->steps % FLOW_CENTRE_STEPS == 0;
+    return k->steps % FLOW_CENTRE_STEPS == 1;
 }
 
 SIM_FN int64_t flow_chunk_region(const int64_t *chunk, int64_t regions, int64_t k)
@@ -488,15 +489,27 @@ SIM_FN int64_t flow_chunk_cells(const struct sim_flow_system *s, int64_t region,
 
 SIM_FN int64_t flow_closed_cell(const struct sim_flow_system *s, int64_t c)
 {
-    return s->closed_cell ? s->closed_cell[c] : c / s->nx * s->pitch + c % s->nx;
+    if (s->closed_cell)
+        return s->closed_cell[c];
+    if (c >> 32)
+        return c / s->nx * s->pitch + c % s->nx;
+    const uint32_t row = (uint32_t)c / (uint32_t)s->nx; /* the shorter division */
+    return row * s->pitch + ((uint32_t)c - row * (uint32_t)s->nx);
 }
 
-SIM_FN double flow_closed_mean(const struct sim_flow_system *s, int64_t region)
+/* Lane t of FLOW_LANES: the sums of a region's chunks t, t + FLOW_LANES, ... */
+SIM_FN double flow_closed_lane(const struct sim_flow_system *s, int64_t region, int t)
 {
     double sum = 0;
-    for (int64_t k = s->closed_chunk[region]; k < s->closed_chunk[region + 1]; k++)
+    for (int64_t k = s->closed_chunk[region] + t; k < s->closed_chunk[region + 1];
+         k += FLOW_LANES)
         sum = sum + s->closed_sum[k];
-    return sum / (double)(s->closed_first[region + 1] - s->closed_first[region]);
+    return sum;
+}
+
+SIM_FN int64_t flow_closed_size(const struct sim_flow_system *s, int64_t region)
+{
+    return s->closed_first[region + 1] - s->closed_first[region];
 }
 
 #endif

@@ -9,8 +9,7 @@ enum flow_pass {
     FLOW_CLEAN,     /* faces that are not free rest */
     FLOW_LIMITS,    /* maxima of now; the time step */
     FLOW_MOMENTUM,  /* F, G */
-    FLOW_CUT,       /* F, G near curved walls */
-    FLOW_SIDES,     /* F, G at the sides */
+    FLOW_SIDES,     /* F, G at the sides; k: and near curved walls */
     FLOW_BALANCE,   /* outflows, so that each region's flux is 0 */
     FLOW_START,     /* project only: F, G from now; no time passes */
     FLOW_SIDES_NOW, /* faces at the sides from F, G */
@@ -20,9 +19,9 @@ enum flow_pass {
     FLOW_GATE_END,
     FLOW_CORRECT,    /* now from F, G and the solution; before into F, G */
     FLOW_PRESSURE,   /* p += solution/dt */
+    FLOW_ADVANCE,    /* both, and time and steps */
     FLOW_COMPATIBLE, /* the mean of the right-hand side over closed regions taken out */
     FLOW_CENTRE,     /* that of p, now and then */
-    FLOW_END,        /* time and steps */
     FLOW_GHOSTS,
     FLOW_SCALAR,      /* k: transport */
     FLOW_SCALAR_TAKE, /* k */
@@ -39,12 +38,6 @@ static enum sim_status flow_increment(struct sim_flow_system *s)
     if (s->closed_regions)
         SIM_TRY(flow_pass(s, FLOW_COMPATIBLE, 0));
     return poisson_solve(&s->poisson);
-}
-
-static enum sim_status flow_solve(struct sim_flow_system *s)
-{
-    SIM_TRY(flow_increment(s));
-    return flow_pass(s, FLOW_CORRECT, 0);
 }
 
 /* A correction before the step's own, where the whole pressure is new. */
@@ -73,18 +66,15 @@ static enum sim_status flow_one_step(struct sim_flow_system *s)
     if (flow_over(s))
         return SIM_OK;
     SIM_TRY(flow_pass(s, FLOW_MOMENTUM, 0));
-    if (s->cut_count)
-        SIM_TRY(flow_pass(s, FLOW_CUT, 0));
-    SIM_TRY(flow_pass(s, FLOW_SIDES, 0));
+    SIM_TRY(flow_pass(s, FLOW_SIDES, 1));
     if (s->balanced_regions)
         SIM_TRY(flow_pass(s, FLOW_BALANCE, 0));
     if (s->refines)
         SIM_TRY(flow_first_correction(s));
-    SIM_TRY(flow_solve(s));
-    SIM_TRY(flow_pass(s, FLOW_PRESSURE, 0));
+    SIM_TRY(flow_increment(s));
+    SIM_TRY(flow_pass(s, FLOW_ADVANCE, 0));
     if (s->closed_regions)
         SIM_TRY(flow_pass(s, FLOW_CENTRE, 0));
-    SIM_TRY(flow_pass(s, FLOW_END, 0));
     SIM_TRY(flow_pass(s, FLOW_GHOSTS, 0));
     SIM_TRY(flow_scalars(s));
     return s->markers.marker ? flow_pass(s, FLOW_TRACE, 0) : SIM_OK;
@@ -122,7 +112,8 @@ static enum sim_status flow_project_plan(struct sim_flow_system *s)
 {
     for (int k = 0; k < 2; k++) {
         SIM_TRY(flow_pass(s, FLOW_START, 0));
-        SIM_TRY(flow_solve(s));
+        SIM_TRY(flow_increment(s));
+        SIM_TRY(flow_pass(s, FLOW_CORRECT, 0));
     }
     return flow_pass(s, FLOW_GHOSTS, 0);
 }

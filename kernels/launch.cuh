@@ -56,4 +56,21 @@ static enum sim_status sim_launch(struct sim_device *device, const char *name,
     return sim_launched(device, name, start);
 }
 
+/* The same for a kernel whose blocks wait for each other: they all run at once, or none
+ * does. */
+template <typename... Parameter, typename... Argument>
+static enum sim_status sim_launch_together(struct sim_device *device, const char *name,
+                                           void (*kernel)(Parameter...), dim3 grid,
+                                           dim3 block, Argument... arguments)
+{
+    if (device->lost)
+        return sim_fail(SIM_DEVICE, "%s", device->lost_text);
+    double start = device->sync ? sim_launch_clock() : 0.0;
+    void *addresses[] = {(void *)&arguments...};
+    cudaError_t error = cudaLaunchCooperativeKernel((const void *)kernel, grid, block,
+                                                    addresses, 0, sim_stream(device));
+    SIM_TRY(sim_cuda_status(device, error, name));
+    return sim_launched(device, name, start);
+}
+
 #endif

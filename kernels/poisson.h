@@ -30,6 +30,7 @@
 #define SIM_POISSON_COARSE 4 /* a level with both sides at most this is the last */
 
 #define SIM_POISSON_SWEEPS 12 /* double sweeps there */
+#define SIM_POISSON_SUMS   16 /* doubles a tile of 32 x 32 cells */
 
 enum sim_poisson_method { SIM_MULTIGRID, SIM_JACOBI, SIM_SOR };
 
@@ -45,6 +46,7 @@ struct sim_poisson_control {
     int64_t total;   /* of all */
     int64_t flat;    /* cycles in a row that gained nothing */
     int64_t stalled; /* solves that ended above their limit */
+    uint64_t met;    /* how often blocks came to a barrier (GPU) */
 };
 
 struct sim_poisson_level {
@@ -60,7 +62,10 @@ struct sim_poisson_system {
     int level_count;
     struct sim_poisson_level level[SIM_POISSON_LEVELS]; /* [0].b holds the residual */
     void *p, *q, *solution;                             /* as arrays of level 0 */
-    double *rows; /* device: partial sums, [ny + 3][3] */
+    double *rows; /* device: maxima of rows, [ny + 3][3] */
+    double *sums; /* device: partial sums, SIM_POISSON_SUMS a tile (poisson_math.h) */
+    int64_t sum_count;
+    int64_t together; /* blocks that the device runs at once; 0: not asked yet */
     struct sim_poisson_control *control;
     enum sim_poisson_method method;
     double omega;   /* SOR */

@@ -53,6 +53,20 @@ SIM_FN real poisson_abs(real a)
     return a < (real)0 ? -a : a;
 }
 
+/* Sums of products over the finest level go by one tree, on both backends and whatever
+ * the number of threads: lane t of 32 adds down the 4 rows of a strip 32 cells wide, and
+ * the lanes are halved; the 8 strips of a tile of 32 x 32 cells are halved; then lane t
+ * of 256 takes tile t of each chunk of 256 tiles (row by row), lanes halved; then lane t
+ * the chunks t, t + 256, ..., lanes halved. What is beyond the grid counts as 0. */
+#define POISSON_TILE  32
+#define POISSON_STRIP 4
+#define POISSON_LANES 256
+
+SIM_FN int64_t poisson_tiles(int64_t n)
+{
+    return (n + POISSON_TILE - 1) / POISSON_TILE;
+}
+
 /* max |a| of n elements, NaN if any is: sizes are compared as whole numbers, in whose
  * order NaN is last. */
 #ifdef SIM_DOUBLE
@@ -91,33 +105,60 @@ SIM_FN double poisson_largest(const real *a, int64_t n)
     return poisson_of_size(most);
 }
 
+/* A cell's faces: west, east, south, north. */
+struct poisson_faces {
+    real w, e, s, n;
+};
+
+SIM_FN struct poisson_faces poisson_faces_of(const real *cx, const real *cy,
+                                             int64_t pitch, int64_t c)
+{
+    const struct poisson_faces f = {cx[c], cx[c + 1], cy[c], cy[c + pitch]};
+    return f;
+}
+
+/* (A x) of a cell, from its value and its neighbours' */
+SIM_FN real poisson_flux(const struct poisson_faces *f, real here, real west, real east,
+                         real south, real north)
+{
+    const real across = f->w * (here - west) + f->e * (here - east);
+    const real up = f->s * (here - south) + f->n * (here - north);
+    return across + up;
+}
+
 /* (A x) at element c */
 SIM_FN real poisson_apply(const real *x, const real *cx, const real *cy, int64_t pitch,
                           int64_t c)
 {
-    const real here = x[c];
-    const real across = cx[c] * (here - x[c - 1]) + cx[c + 1] * (here - x[c + 1]);
-    const real up = cy[c] * (here - x[c - pitch]) + cy[c + pitch] * (here - x[c + pitch]);
-    return across + up;
+    const struct poisson_faces f = poisson_faces_of(cx, cy, pitch, c);
+    return poisson_flux(&f, x[c], x[c - 1], x[c + 1], x[c - pitch], x[c + pitch]);
 }
 
-/* Two sweeps from zero: x from b alone. */
+/* Two sweeps from zero: x from b alone. `flux`: (A y) with y = b di. */
+SIM_FN real poisson_pre_of(real b, real di, real flux)
+{
+    return POISSON_FIRST * (b * di) + POISSON_SECOND * (di * (b - POISSON_FIRST * flux));
+}
+
 SIM_FN real poisson_pre(const real *b, const real *di, const real *cx, const real *cy,
                         int64_t pitch, int64_t c)
 {
-    const real here = b[c] * di[c];
-    const real across =
-        cx[c] * (here - b[c - 1] * di[c - 1]) + cx[c + 1] * (here - b[c + 1] * di[c + 1]);
-    const real up = cy[c] * (here - b[c - pitch] * di[c - pitch]) +
-                    cy[c + pitch] * (here - b[c + pitch] * di[c + pitch]);
-    return POISSON_FIRST * here +
-           POISSON_SECOND * (di[c] * (b[c] - POISSON_FIRST * (across + up)));
+    const struct poisson_faces f = poisson_faces_of(cx, cy, pitch, c);
+    const real flux =
+        poisson_flux(&f, b[c] * di[c], b[c - 1] * di[c - 1], b[c + 1] * di[c + 1],
+                     b[c - pitch] * di[c - pitch], b[c + pitch] * di[c + pitch]);
+    return poisson_pre_of(b[c], di[c], flux);
+}
+
+SIM_FN real poisson_smoothed(real omega, real x, real b, real di, real flux)
+{
+    return x + omega * (di * (b - flux));
 }
 
 SIM_FN real poisson_smooth(real omega, const real *x, const real *b, const real *di,
                            const real *cx, const real *cy, int64_t pitch, int64_t c)
 {
-    return x[c] + omega * (di[c] * (b[c] - poisson_apply(x, cx, cy, pitch, c)));
+    return poisson_smoothed(omega, x[c], b[c], di[c], poisson_apply(x, cx, cy, pitch, c));
 }
 
 /* The residual of the fine cells of coarse cell (i, j). */
@@ -145,23 +186,42 @@ SIM_FN real poisson_open(real coefficient)
     return coefficient != (real)0 ? (real)1 : (real)0;
 }
 
-/* The coarse grid's correction at the fine cells of coarse element k that lie toward (sx,
- * sy), each -1 or 1, or 0 along an axis that was not halved: linear along each axis where
- * the face that way is open, constant where it is not, across the corner where both ways
- * round are open. */
+/* What is open around a coarse cell toward a fine one of it: along x, along y, and all
+ * the way round the corner. */
+struct poisson_ways {
+    real x, y, round;
+};
+
+/* Toward (sx, sy), each -1 or 1, or 0 along an axis that was not halved. */
+SIM_FN struct poisson_ways poisson_ways_of(const real *cx, const real *cy, int64_t p,
+                                           int64_t k, int64_t sx, int64_t sy)
+{
+    const int64_t fx = sx > 0 ? k + 1 : k, fy = sy > 0 ? k + p : k; /* faces that way */
+    struct poisson_ways open;
+    open.x = poisson_open(cx[fx]), open.y = poisson_open(cy[fy]);
+    open.round =
+        (open.x * open.y) * (poisson_open(cy[fy + sx]) * poisson_open(cx[fx + sy * p]));
+    return open;
+}
+
+/* The coarse grid's correction at a fine cell, from that of its coarse cell and of those
+ * that way: linear along each axis where the face that way is open, constant where it is
+ * not, across the corner where both ways round are open. */
+SIM_FN real poisson_correction(const struct poisson_ways *open, real here, real along,
+                               real up, real across)
+{
+    const real x = here + open->x * (along - here);
+    const real y = here + open->y * (up - here);
+    const real flat = (x + y) - here;
+    const real corner = flat + open->round * (across - flat);
+    return (real)0.5625 * here + (real)0.1875 * (x + y) + (real)0.0625 * corner;
+}
+
 SIM_FN real poisson_corrected(const real *e, const real *cx, const real *cy, int64_t p,
                               int64_t k, int64_t sx, int64_t sy)
 {
-    const int64_t fx = sx > 0 ? k + 1 : k, fy = sy > 0 ? k + p : k; /* faces that way */
-    const real open_x = poisson_open(cx[fx]), open_y = poisson_open(cy[fy]);
-    const real round =
-        (open_x * open_y) * (poisson_open(cy[fy + sx]) * poisson_open(cx[fx + sy * p]));
-    const real here = e[k];
-    const real x = here + open_x * (e[k + sx] - here);
-    const real y = here + open_y * (e[k + sy * p] - here);
-    const real flat = (x + y) - here;
-    const real corner = flat + round * (e[k + sx + sy * p] - flat);
-    return (real)0.5625 * here + (real)0.1875 * (x + y) + (real)0.0625 * corner;
+    const struct poisson_ways open = poisson_ways_of(cx, cy, p, k, sx, sy);
+    return poisson_correction(&open, e[k], e[k + sx], e[k + sy * p], e[k + sx + sy * p]);
 }
 
 SIM_FN real poisson_prolong(const struct poisson_grid *g,
@@ -188,6 +248,7 @@ SIM_FN void poisson_begin(struct sim_poisson_control *k, double largest, double 
     k->residual = k->best = k->first = largest;
     k->rho = k->alpha = k->beta = 0;
     k->cycles = k->flat = 0;
+    k->met = 0;
     k->done = largest <= limit || largest != largest;
 }
 

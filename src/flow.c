@@ -129,6 +129,10 @@ static enum sim_status make_arrays(struct sim_flow *f)
     SIM_TRY(sim_buffer_new(s->device, (size_t)(ny + 3) * 3 * sizeof(double),
                            "partial sums", &f->rows));
     p->rows = f->rows.data;
+    p->sum_count = SIM_POISSON_SUMS * ((nx + 31) / 32) * ((ny + 31) / 32);
+    SIM_TRY(sim_buffer_new(s->device, (size_t)p->sum_count * sizeof(double),
+                           "partial sums", &f->sums));
+    p->sums = f->sums.data;
     SIM_TRY(
         sim_buffer_new(s->device, (size_t)(nx * ny), "the obstacles' mask", &f->mask));
     SIM_TRY(sim_buffer_zero(&f->mask));
@@ -220,6 +224,7 @@ void sim_flow_free(struct sim_flow *f)
                                       &f->signals,
                                       &f->control,
                                       &f->rows,
+                                      &f->sums,
                                       &f->closed_cell,
                                       &f->direction,
                                       &f->closed_first,

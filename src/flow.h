@@ -79,7 +79,7 @@ struct sim_flow {
     struct sim_flow_desc desc;
     const struct sim_flow_ops *ops;
     struct sim_flow_system system;
-    struct sim_buffer u[2], v[2], p, flags, cut, edges, signals, control, rows;
+    struct sim_buffer u[2], v[2], p, flags, cut, edges, signals, control, rows, sums;
     struct sim_buffer closed_cell, closed_first, closed_chunk, closed_sum, mask, answer;
     struct sim_buffer level[SIM_POISSON_LEVELS][6], direction, product, solution;
     struct sim_buffer scalar[SIM_FLOW_SCALARS][2], scalar_edge[SIM_FLOW_SCALARS],

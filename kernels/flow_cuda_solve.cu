@@ -1,0 +1,909 @@
+/* flow_cuda_solve.cu - the pressure solve on the GPU: all cycles of flexible conjugate
+ * gradients with a multigrid V-cycle (poisson.h) in one launch.
+ *
+ * As many blocks as the device runs at once stay for the whole solve, meet at barriers
+ * between the passes, and all take the same decisions from the same sums, so that nothing
+ * waits for the host and nothing is launched that would find the work done. A pass goes
+ * by tiles of 32 x 32 cells: a block reads a tile with a rim into shared memory and does
+ * there all that needs no more than the rim:
+ *
+ *     down    residual and solution of the last cycle's end; two sweeps from zero; the
+ *             coarse right-hand side                                        (rim of 2)
+ *     up      the coarse correction; two sweeps; products of z with r and q (rim of 2)
+ *     across  direction p; q = A p; their product                           (rim of 1)
+ *
+ * The rim is computed by every tile that has it, from the same numbers by the same
+ * formulas, so the bits are those of one pass after the other, as the CPU does it. What a
+ * pass reads with a rim it does not write: r goes on in z's array and p in x's, and the
+ * arrays change places each cycle.
+ *
+ * Levels of few cells, and all below them, are done by one block in its shared memory. */
+#include "flow_cuda.h"
+
+#define THREADS    256
+#define ROWS       4 /* of a tile, a thread: those of a strip of poisson_math.h */
+#define WIDE       (POISSON_TILE + 4)
+#define WIDE_CELLS (WIDE * WIDE)
+#define CHUNKS     4    /* of sums, that every block adds up for itself */
+#define TAIL_CELLS 4900 /* reals of shared memory for the coarse levels */
+
+#ifdef SIM_DOUBLE
+#define BLOCKS 2 /* a multiprocessor, at least */
+#else
+#define BLOCKS 3
+#endif
+
+struct solve {
+    struct poisson_grid level[SIM_POISSON_LEVELS];
+    int levels, tail; /* the level from which one block does the rest */
+    bool periodic_x, periodic_y;
+    real *p, *q, *solution;
+    double *sums; /* [4][tiles], [4][chunks] */
+    int64_t most; /* cycles */
+    struct sim_poisson_control *control;
+};
+
+enum slot { SLOT_ZR, SLOT_ZQ, SLOT_PQ, SLOT_LARGEST };
+
+/* The arrays of the finest level that change places. */
+struct vectors {
+    real *r, *z, *x, *p;
+};
+
+/* A level in shared memory: arrays with a ring of ghosts. */
+struct small {
+    const struct poisson_grid *g;
+    real *b, *x, *t;
+    int nx, ny, pitch;
+};
+
+struct shared {
+    union {
+        real tile[3][WIDE_CELLS];
+        real tail[TAIL_CELLS];
+        double lane[8][POISSON_LANES];
+    };
+    double warp[2 * THREADS / 32];
+    double total[2];
+    struct sim_poisson_control control;
+    struct small level[SIM_POISSON_LEVELS];
+};
+
+/* --- blocks meet -------------------------------------------------------------------- */
+
+/* What any block wrote before is seen by every block after. `goal` counts on. */
+static __device__ __noinline__ void meet(const struct solve *s, uint64_t *goal)
+{
+    *goal += gridDim.x;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        unsigned long long *count = (unsigned long long *)&s->control->met;
+        unsigned long long seen;
+        __threadfence();
+        atomicAdd(count, 1ull);
+        do
+            asm volatile("ld.acquire.gpu.u64 %0, [%1];"
+                         : "=l"(seen)
+                         : "l"(count)
+                         : "memory");
+        while (seen < *goal);
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+/* --- places ------------------------------------------------------------------------- */
+
+struct tile {
+    int i, j; /* its first cell */
+    int64_t number;
+};
+
+static __device__ __forceinline__ int tiles_across(const struct poisson_grid *g)
+{
+    return (int)poisson_tiles(g->nx);
+}
+
+static __device__ __forceinline__ int64_t tile_count(const struct poisson_grid *g)
+{
+    return poisson_tiles(g->nx) * poisson_tiles(g->ny);
+}
+
+static __device__ __forceinline__ struct tile tile_at(const struct poisson_grid *g,
+                                                      int64_t number)
+{
+    const int across = tiles_across(g);
+    struct tile t;
+    t.i = (int)(number % across) * POISSON_TILE;
+    t.j = (int)(number / across) * POISSON_TILE;
+    t.number = number;
+    return t;
+}
+
+/* A cell and its element. */
+struct cell {
+    int i, j;
+    int64_t c; /* -1: beyond a side that is not periodic, where everything is 0 */
+};
+
+#define NOWHERE (-1)
+
+/* Cell (i, j), which may be beyond a side. */
+static __device__ __forceinline__ struct cell
+cell_at(const struct solve *s, const struct poisson_grid *g, int i, int j)
+{
+    const int nx = (int)g->nx, ny = (int)g->ny;
+    struct cell cell = {i, j, NOWHERE};
+    const bool out_x = i < 0 || i >= nx, out_y = j < 0 || j >= ny;
+    if ((out_x && !s->periodic_x) || (out_y && !s->periodic_y))
+        return cell;
+    if (out_x || out_y) {
+        for (; cell.i < 0; cell.i += nx) {
+        }
+        for (; cell.i >= nx; cell.i -= nx) {
+        }
+        for (; cell.j < 0; cell.j += ny) {
+        }
+        for (; cell.j >= ny; cell.j -= ny) {
+        }
+    }
+    cell.c = cell.j * g->pitch + cell.i;
+    return cell;
+}
+
+/* Cell k of the rim of `rim` cells around a tile. */
+static __device__ __forceinline__ void rim_cell(int k, int rim, int *i, int *j)
+{
+    const int wide = POISSON_TILE + 2 * rim, flat = rim * wide;
+    if (k < 2 * flat) {
+        const int row = k / wide;
+        *i = k % wide - rim;
+        *j = row < rim ? row - rim : POISSON_TILE + row - rim;
+    } else {
+        const int column = (k - 2 * flat) % (2 * rim);
+        *i = column < rim ? column - rim : POISSON_TILE + column - rim;
+        *j = (k - 2 * flat) / (2 * rim);
+    }
+}
+
+#define RIM_CELLS(rim) (4 * (rim) * (POISSON_TILE + (rim)))
+
+static __device__ __forceinline__ int at(int i, int j)
+{
+    return (j + 2) * WIDE + i + 2;
+}
+
+/* (A y) of a cell, y being in shared memory. */
+static __device__ __forceinline__ real flux_at(const struct poisson_faces *f,
+                                               const real *y, int k)
+{
+    return poisson_flux(f, y[k], y[k - 1], y[k + 1], y[k - WIDE], y[k + WIDE]);
+}
+
+/* Stores a value, and copies of it beyond periodic sides. */
+static __device__ __forceinline__ void put(const struct solve *s,
+                                           const struct poisson_grid *g, real *x, int i,
+                                           int j, real value)
+{
+    const int nx = (int)g->nx, ny = (int)g->ny;
+    real *to = x + j * g->pitch + i;
+    *to = value;
+    const bool left = s->periodic_x && i == 0, right = s->periodic_x && i == nx - 1;
+    const bool low = s->periodic_y && j == 0, high = s->periodic_y && j == ny - 1;
+    if (!(left || right || low || high))
+        return;
+    const int64_t up = g->ny * g->pitch;
+    for (int a = right ? -1 : 0; a <= (left ? 1 : 0); a++)
+        for (int b = high ? -1 : 0; b <= (low ? 1 : 0); b++)
+            to[a * nx + b * up] = value;
+}
+
+/* A thread's cells of a tile: column `lane`, ROWS rows from `row` on. */
+struct own {
+    int lane, row;
+    int64_t c; /* the first one's element */
+    int rows;  /* how many are of the grid; 0 for a column beyond it */
+};
+
+static __device__ __forceinline__ struct own own_of(const struct poisson_grid *g,
+                                                    struct tile t)
+{
+    struct own o;
+    o.lane = threadIdx.x % 32, o.row = threadIdx.x / 32 * ROWS;
+    const int left = (int)g->ny - t.j - o.row;
+    o.rows = t.i + o.lane >= (int)g->nx || left <= 0 ? 0 : left < ROWS ? left : ROWS;
+    o.c = (t.j + o.row) * g->pitch + t.i + o.lane;
+    return o;
+}
+
+/* Row k of a thread's cells, which may be beyond the grid as the rim is; k = ROWS: its
+ * cell of the rim of one. Where that is in the tile in *i, *j. */
+static __device__ __forceinline__ struct cell cell_of(const struct solve *s,
+                                                      const struct poisson_grid *g,
+                                                      struct tile t, const struct own *o,
+                                                      int k, int *i, int *j)
+{
+    *i = o->lane, *j = o->row + k;
+    if (k == ROWS)
+        rim_cell(threadIdx.x, 1, i, j);
+    return cell_at(s, g, t.i + *i, t.j + *j);
+}
+
+/* --- sums --------------------------------------------------------------------------- */
+
+static __device__ double *sums_of(const struct solve *s, int slot)
+{
+    return s->sums + slot * tile_count(&s->level[0]);
+}
+
+/* The tile's share of a sum or of a maximum, from each thread's. All threads call. */
+static __device__ void tile_total(const struct solve *s, struct shared *sh, struct tile t,
+                                  int slot, double mine, int part)
+{
+    const bool largest = slot == SLOT_LARGEST;
+    double *warp = sh->warp + part * (THREADS / 32);
+    mine = largest ? flow_warp_max(mine) : flow_warp_sum(mine);
+    if (threadIdx.x % 32 == 0)
+        warp[threadIdx.x / 32] = mine;
+    __syncthreads();
+    if (threadIdx.x != 0)
+        return;
+    for (int half = THREADS / 64; half >= 1; half /= 2)
+        for (int k = 0; k < half; k++)
+            warp[k] =
+                largest ? poisson_max(warp[k], warp[k + half]) : warp[k] + warp[k + half];
+    sums_of(s, slot)[t.number] = warp[0];
+}
+
+/* By a warp: what 256 lanes in shared memory are when halved, in its lane 0. */
+static __device__ double halved(const double *lane, bool largest)
+{
+    const int t = threadIdx.x % 32;
+    double of[POISSON_LANES / 32];
+    for (int k = 0; k < POISSON_LANES / 32; k++)
+        of[k] = lane[t + 32 * k];
+    for (int half = POISSON_LANES / 64; half >= 1; half /= 2)
+        for (int k = 0; k < half; k++)
+            of[k] = largest ? poisson_max(of[k], of[k + half]) : of[k] + of[k + half];
+    return largest ? flow_warp_max(of[0]) : flow_warp_sum(of[0]);
+}
+
+/* Chunks whose sums each block finds for itself: those of `parts` slots, into sh->total.
+ */
+static __device__ void few_totals(const struct solve *s, struct shared *sh, int slot,
+                                  int parts, int chunks)
+{
+    const int t = threadIdx.x, warp = t / 32;
+    const bool largest = slot == SLOT_LARGEST;
+    const int64_t tiles = tile_count(&s->level[0]);
+    for (int part = 0; part < parts; part++)
+        for (int k = 0; k < chunks; k++) {
+            const int64_t tile = (int64_t)k * POISSON_LANES + t;
+            sh->lane[part * CHUNKS + k][t] =
+                tile < tiles ? sums_of(s, slot + part)[tile] : 0;
+        }
+    __syncthreads();
+    if (warp / CHUNKS < parts && warp % CHUNKS < chunks) {
+        const double sum = halved(sh->lane[warp], largest);
+        if (t % 32 == 0)
+            sh->warp[warp] = sum;
+    }
+    __syncthreads();
+    if (t < parts) {
+        double of[CHUNKS];
+        for (int k = 0; k < CHUNKS; k++)
+            of[k] = k < chunks ? sh->warp[t * CHUNKS + k] : 0;
+        for (int half = CHUNKS / 2; half >= 1; half /= 2)
+            for (int k = 0; k < half; k++)
+                of[k] = largest ? poisson_max(of[k], of[k + half]) : of[k] + of[k + half];
+        sh->total[t] = of[0];
+    }
+    __syncthreads();
+}
+
+/* Many chunks: shared out among the blocks, which meet in between. */
+static __device__ void many_totals(const struct solve *s, struct shared *sh, int slot,
+                                   int parts, int64_t chunks, uint64_t *goal)
+{
+    const int t = threadIdx.x;
+    const bool largest = slot == SLOT_LARGEST;
+    const int64_t tiles = tile_count(&s->level[0]);
+    double *chunk_sums = s->sums + 4 * tiles;
+    for (int64_t k = blockIdx.x; k < parts * chunks; k += gridDim.x) {
+        const int64_t tile = k % chunks * POISSON_LANES + t;
+        sh->lane[0][t] = tile < tiles ? sums_of(s, slot + (int)(k / chunks))[tile] : 0;
+        __syncthreads();
+        if (t < 32) {
+            const double sum = halved(sh->lane[0], largest);
+            if (t == 0)
+                chunk_sums[k] = sum;
+        }
+        __syncthreads();
+    }
+    meet(s, goal);
+    for (int part = 0; part < parts; part++) {
+        double mine = 0;
+        for (int64_t k = t; k < chunks; k += POISSON_LANES)
+            mine = largest ? poisson_max(mine, chunk_sums[part * chunks + k])
+                           : mine + chunk_sums[part * chunks + k];
+        sh->lane[part][t] = mine;
+    }
+    __syncthreads();
+    if (t / 32 < parts) {
+        const double sum = halved(sh->lane[t / 32], largest);
+        if (t % 32 == 0)
+            sh->total[t / 32] = sum;
+    }
+    __syncthreads();
+}
+
+/* The sums of a slot, or of two that follow each other, into sh->total. After a meeting.
+ */
+static __device__ __noinline__ void totals(const struct solve *s, struct shared *sh,
+                                           int slot, int parts, uint64_t *goal)
+{
+    const int64_t tiles = tile_count(&s->level[0]),
+                  chunks = (tiles + POISSON_LANES - 1) / POISSON_LANES;
+    if (chunks <= CHUNKS)
+        few_totals(s, sh, slot, parts, (int)chunks);
+    else
+        many_totals(s, sh, slot, parts, chunks, goal);
+}
+
+/* --- down --------------------------------------------------------------------------- */
+
+/* What a cycle leaves behind: r - alpha q on the tile and its rim, where update. */
+struct ending {
+    bool update;
+    real alpha;
+    const real *p, *q;
+    real *r, *solution;
+};
+
+/* The right-hand side at element c. */
+static __device__ __forceinline__ real right_side(const real *b, const struct ending *e,
+                                                  int64_t c)
+{
+    const real before = b[c];
+    return e->update ? before - e->alpha * e->q[c] : before;
+}
+
+/* The residuals of a column's ROWS cells, summed over coarse cells. */
+static __device__ __forceinline__ void coarse_sums(const struct poisson_grid *g,
+                                                   const struct poisson_grid *coarse,
+                                                   struct tile t, const struct own *o,
+                                                   const real *residual)
+{
+    const int i = t.i + o->lane, j = t.j + o->row;
+    real pair[ROWS];
+    for (int k = 0; k < ROWS; k++) {
+        const real right = __shfl_down_sync(0xffffffffu, residual[k], 1);
+        const bool wide = g->fx == 2 && i + 1 < (int)g->nx;
+        pair[k] = wide ? residual[k] + right : residual[k];
+    }
+    if (g->fx == 2 && i % 2)
+        return;
+    for (int k = 0; k < o->rows; k += g->fy) {
+        const bool high = g->fy == 2 && k + 1 < o->rows;
+        const real sum = high ? pair[k] + pair[(k + 1) % ROWS] : pair[k];
+        coarse->b[(j + k) / g->fy * coarse->pitch + i / g->fx] = sum;
+    }
+}
+
+static __device__ void down_tile(const struct solve *s, struct shared *sh,
+                                 const struct poisson_grid *g,
+                                 const struct poisson_grid *coarse, struct tile t,
+                                 const real *b, real *x, const struct ending *e)
+{
+    real *y = sh->tile[0], *side = sh->tile[1], *sweep = sh->tile[2];
+    const struct own o = own_of(g, t);
+    double most = 0;
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) {
+        int i, j;
+        const int64_t c = cell_of(s, g, t, &o, k, &i, &j).c;
+        const real value = c == NOWHERE ? (real)0 : right_side(b, e, c);
+        side[at(i, j)] = value;
+        y[at(i, j)] = c == NOWHERE ? (real)0 : value * g->di[c];
+        if (e->update && k < o.rows) {
+            e->r[c] = value;
+            put(s, g, e->solution, t.i + i, t.j + j, e->solution[c] + e->alpha * e->p[c]);
+            most = poisson_max(most, poisson_of_size(poisson_size(value)));
+        }
+    }
+    for (int k = threadIdx.x; k < RIM_CELLS(2); k += THREADS) {
+        int i, j;
+        rim_cell(k, 2, &i, &j);
+        const int64_t c = cell_at(s, g, t.i + i, t.j + j).c;
+        const real value = c == NOWHERE ? (real)0 : right_side(b, e, c);
+        side[at(i, j)] = value;
+        y[at(i, j)] = c == NOWHERE ? (real)0 : value * g->di[c];
+    }
+    if (e->update)
+        tile_total(s, sh, t, SLOT_LARGEST, most, 0);
+    if (!coarse)
+        return;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ROWS + 1; k++) {
+        int i, j;
+        if (k == ROWS && threadIdx.x >= RIM_CELLS(1))
+            break;
+        const int64_t c = cell_of(s, g, t, &o, k, &i, &j).c;
+        real value = 0;
+        if (c != NOWHERE) {
+            const struct poisson_faces f = poisson_faces_of(g->cx, g->cy, g->pitch, c);
+            value = poisson_pre_of(side[at(i, j)], g->di[c], flux_at(&f, y, at(i, j)));
+        }
+        sweep[at(i, j)] = value;
+        if (k < o.rows)
+            x[c] = value;
+    }
+    __syncthreads();
+    real residual[ROWS];
+    for (int k = 0; k < ROWS; k++) {
+        const int here = at(o.lane, o.row + k);
+        residual[k] = 0;
+        if (k < o.rows) {
+            const struct poisson_faces f =
+                poisson_faces_of(g->cx, g->cy, g->pitch, o.c + k * g->pitch);
+            residual[k] = side[here] - flux_at(&f, sweep, here);
+        }
+    }
+    coarse_sums(g, coarse, t, &o, residual);
+}
+
+static __device__ void down(const struct solve *s, struct shared *sh, int level,
+                            const struct vectors *v, const struct ending *e)
+{
+    const struct ending none = {false, 0, NULL, NULL, NULL, NULL};
+    const struct poisson_grid *g = &s->level[level];
+    const struct poisson_grid *coarse = level < s->tail ? g + 1 : NULL;
+    const real *b = level ? g->b : v->r;
+    real *x = level ? g->x : v->x;
+    for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
+        down_tile(s, sh, g, coarse, tile_at(g, k), b, x, level ? &none : e);
+        __syncthreads();
+    }
+}
+
+/* --- up ----------------------------------------------------------------------------- */
+
+/* x with the coarse grid's correction e. */
+static __device__ __forceinline__ real corrected(const struct poisson_grid *g,
+                                                 const struct poisson_grid *coarse,
+                                                 const real *e, const real *x,
+                                                 struct cell cell)
+{
+    const int i = cell.i, j = cell.j;
+    if (cell.c == NOWHERE)
+        return 0;
+    const int I = g->fx == 2 ? i >> 1 : i, J = g->fy == 2 ? j >> 1 : j;
+    const int sx = g->fx == 1 ? 0 : (i & 1 ? 1 : -1);
+    const int sy = g->fy == 1 ? 0 : (j & 1 ? 1 : -1);
+    return x[cell.c] + poisson_corrected(e, coarse->cx, coarse->cy, coarse->pitch,
+                                         J * coarse->pitch + I, sx, sy);
+}
+
+/* z in the place of `to`; with r and q, their products with it. */
+static __device__ void up_tile(const struct solve *s, struct shared *sh,
+                               const struct poisson_grid *g,
+                               const struct poisson_grid *coarse, struct tile t,
+                               const real *e, const real *x, const real *b, real *to,
+                               const real *q, bool dots)
+{
+    real *before = sh->tile[0], *after = sh->tile[1];
+    const struct own o = own_of(g, t);
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) {
+        int i, j;
+        const struct cell cell = cell_of(s, g, t, &o, k, &i, &j);
+        before[at(i, j)] = corrected(g, coarse, e, x, cell);
+    }
+    for (int k = threadIdx.x; k < RIM_CELLS(2); k += THREADS) {
+        int i, j;
+        rim_cell(k, 2, &i, &j);
+        before[at(i, j)] = corrected(g, coarse, e, x, cell_at(s, g, t.i + i, t.j + j));
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ROWS + 1; k++) {
+        int i, j;
+        if (k == ROWS && threadIdx.x >= RIM_CELLS(1))
+            break;
+        const int64_t c = cell_of(s, g, t, &o, k, &i, &j).c;
+        real value = 0;
+        if (c != NOWHERE) {
+            const struct poisson_faces f = poisson_faces_of(g->cx, g->cy, g->pitch, c);
+            value = poisson_smoothed(POISSON_FIRST, before[at(i, j)], b[c], g->di[c],
+                                     flux_at(&f, before, at(i, j)));
+        }
+        after[at(i, j)] = value;
+    }
+    __syncthreads();
+    double zr = 0, zq = 0;
+    for (int k = 0; k < o.rows; k++) {
+        const int here = at(o.lane, o.row + k);
+        const int64_t c = o.c + k * g->pitch;
+        const struct poisson_faces f = poisson_faces_of(g->cx, g->cy, g->pitch, c);
+        const real r = b[c];
+        const real z = poisson_smoothed(POISSON_SECOND, after[here], r, g->di[c],
+                                        flux_at(&f, after, here));
+        put(s, g, to, t.i + o.lane, t.j + o.row + k, z);
+        zr = zr + (double)z * (double)r;
+        if (dots && q)
+            zq = zq + (double)z * (double)q[c];
+    }
+    if (dots) {
+        tile_total(s, sh, t, SLOT_ZR, zr, 0);
+        tile_total(s, sh, t, SLOT_ZQ, zq, 1);
+    }
+}
+
+static __device__ void up(const struct solve *s, struct shared *sh, int level,
+                          const struct vectors *v, const real *q)
+{
+    const struct poisson_grid *g = &s->level[level], *coarse = g + 1;
+    const real *b = level ? g->b : v->r, *x = level ? g->x : v->x;
+    real *to = level ? g->t : v->z;
+    for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
+        up_tile(s, sh, g, coarse, tile_at(g, k), coarse->t, x, b, to, q, level == 0);
+        __syncthreads();
+    }
+}
+
+/* The products where there is one level alone. */
+static __device__ void products(const struct solve *s, struct shared *sh,
+                                const struct vectors *v, const real *q)
+{
+    const real *z = v->z, *r = v->r;
+    const struct poisson_grid *g = &s->level[0];
+    for (int64_t n = blockIdx.x; n < tile_count(g); n += gridDim.x) {
+        const struct tile t = tile_at(g, n);
+        const struct own o = own_of(g, t);
+        double zr = 0, zq = 0;
+        for (int k = 0; k < o.rows; k++) {
+            const int64_t c = o.c + k * g->pitch;
+            zr = zr + (double)z[c] * (double)r[c];
+            if (q)
+                zq = zq + (double)z[c] * (double)q[c];
+        }
+        tile_total(s, sh, t, SLOT_ZR, zr, 0);
+        tile_total(s, sh, t, SLOT_ZQ, zq, 1);
+        __syncthreads();
+    }
+}
+
+/* --- across ------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ real direction(const real *z, const real *p, real beta,
+                                                 bool first, int64_t c)
+{
+    return first ? z[c] : z[c] + beta * p[c];
+}
+
+static __device__ void across_tile(const struct solve *s, struct shared *sh,
+                                   struct tile t, const struct vectors *v, real beta,
+                                   bool first)
+{
+    const struct poisson_grid *g = &s->level[0];
+    real *p = sh->tile[0];
+    const struct own o = own_of(g, t);
+#pragma unroll
+    for (int k = 0; k < ROWS + 1; k++) {
+        int i, j;
+        if (k == ROWS && threadIdx.x >= RIM_CELLS(1))
+            break;
+        const int64_t c = cell_of(s, g, t, &o, k, &i, &j).c;
+        const real value = c == NOWHERE ? (real)0 : direction(v->z, v->p, beta, first, c);
+        p[at(i, j)] = value;
+        if (k < o.rows)
+            v->x[c] = value; /* the next p: x is not needed any more */
+    }
+    __syncthreads();
+    double pq = 0;
+    for (int k = 0; k < o.rows; k++) {
+        const int here = at(o.lane, o.row + k);
+        const int64_t c = o.c + k * g->pitch;
+        const struct poisson_faces f = poisson_faces_of(g->cx, g->cy, g->pitch, c);
+        const real q = flux_at(&f, p, here);
+        s->q[c] = q;
+        pq = pq + (double)p[here] * (double)q;
+    }
+    tile_total(s, sh, t, SLOT_PQ, pq, 0);
+}
+
+static __device__ void across(const struct solve *s, struct shared *sh,
+                              const struct vectors *v, real beta, bool first)
+{
+    const struct poisson_grid *g = &s->level[0];
+    for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
+        across_tile(s, sh, tile_at(g, k), v, beta, first);
+        __syncthreads();
+    }
+}
+
+/* --- the coarse levels in one block ------------------------------------------------- */
+
+#define SMALL_CELLS(i, j, l)                                      \
+    for (int j = threadIdx.x / 32; j < (l).ny; j += THREADS / 32) \
+        for (int i = threadIdx.x % 32; i < (l).nx; i += 32)
+
+static __device__ __forceinline__ void
+small_put(const struct solve *s, const struct small *l, real *x, int i, int j, real value)
+{
+    real *to = x + j * l->pitch + i;
+    *to = value;
+    const bool left = s->periodic_x && i == 0, right = s->periodic_x && i == l->nx - 1;
+    const bool low = s->periodic_y && j == 0, high = s->periodic_y && j == l->ny - 1;
+    for (int a = right ? -1 : 0; a <= (left ? 1 : 0); a++)
+        for (int b = high ? -1 : 0; b <= (low ? 1 : 0); b++)
+            to[a * l->nx + b * l->ny * l->pitch] = value;
+}
+
+static __device__ __forceinline__ struct poisson_faces small_faces(const struct small *l,
+                                                                   int i, int j)
+{
+    return poisson_faces_of(l->g->cx, l->g->cy, l->g->pitch, j * l->g->pitch + i);
+}
+
+static __device__ __forceinline__ real small_flux(const struct small *l, const real *x,
+                                                  int i, int j)
+{
+    const struct poisson_faces f = small_faces(l, i, j);
+    const real *at = x + j * l->pitch + i;
+    return poisson_flux(&f, at[0], at[-1], at[1], at[-l->pitch], at[l->pitch]);
+}
+
+static __device__ __forceinline__ real small_inverse(const struct small *l, int i, int j)
+{
+    return l->g->di[j * l->g->pitch + i];
+}
+
+/* x from b; t holds b di meanwhile. */
+static __device__ void small_pre(const struct solve *s, const struct small *l)
+{
+    SMALL_CELLS(i, j, *l)
+    small_put(s, l, l->t, i, j, l->b[j * l->pitch + i] * small_inverse(l, i, j));
+    __syncthreads();
+    SMALL_CELLS(i, j, *l)
+    small_put(s, l, l->x, i, j,
+              poisson_pre_of(l->b[j * l->pitch + i], small_inverse(l, i, j),
+                             small_flux(l, l->t, i, j)));
+    __syncthreads();
+}
+
+static __device__ void small_smooth(const struct solve *s, const struct small *l,
+                                    real omega, const real *x, real *to)
+{
+    SMALL_CELLS(i, j, *l)
+    {
+        const int c = j * l->pitch + i;
+        small_put(s, l, to, i, j,
+                  poisson_smoothed(omega, x[c], l->b[c], small_inverse(l, i, j),
+                                   small_flux(l, x, i, j)));
+    }
+    __syncthreads();
+}
+
+static __device__ __forceinline__ real small_residual(const struct small *l, int i, int j)
+{
+    return l->b[j * l->pitch + i] - small_flux(l, l->x, i, j);
+}
+
+static __device__ void small_down(const struct solve *s, const struct small *l,
+                                  const struct small *coarse)
+{
+    const int fx = l->g->fx, fy = l->g->fy;
+    small_pre(s, l);
+    SMALL_CELLS(I, J, *coarse)
+    {
+        const int i = I * fx, j = J * fy;
+        const bool wide = fx == 2 && i + 1 < l->nx, high = fy == 2 && j + 1 < l->ny;
+        real sum = small_residual(l, i, j);
+        if (wide)
+            sum = sum + small_residual(l, i + 1, j);
+        if (high) {
+            real above = small_residual(l, i, j + 1);
+            if (wide)
+                above = above + small_residual(l, i + 1, j + 1);
+            sum = sum + above;
+        }
+        coarse->b[J * coarse->pitch + I] = sum;
+    }
+    __syncthreads();
+}
+
+static __device__ void small_up(const struct solve *s, const struct small *l,
+                                const struct small *coarse)
+{
+    const struct poisson_grid *g = coarse->g;
+    SMALL_CELLS(i, j, *l)
+    {
+        const int I = l->g->fx == 2 ? i >> 1 : i, J = l->g->fy == 2 ? j >> 1 : j;
+        const int sx = l->g->fx == 1 ? 0 : (i & 1 ? 1 : -1);
+        const int sy = l->g->fy == 1 ? 0 : (j & 1 ? 1 : -1);
+        const struct poisson_ways open =
+            poisson_ways_of(g->cx, g->cy, g->pitch, J * g->pitch + I, sx, sy);
+        const real *e = coarse->x + J * coarse->pitch + I;
+        const int up = sy * coarse->pitch;
+        small_put(s, l, l->x, i, j,
+                  l->x[j * l->pitch + i] +
+                      poisson_correction(&open, e[0], e[sx], e[up], e[sx + up]));
+    }
+    __syncthreads();
+    small_smooth(s, l, POISSON_FIRST, l->x, l->t);
+    small_smooth(s, l, POISSON_SECOND, l->t, l->x);
+}
+
+/* Arrays of the levels from s->tail on: in shared memory, or where they do not fit (a
+ * coarsest level that is not small) in the level's own. */
+static __device__ void small_levels(const struct solve *s, struct shared *sh)
+{
+    int used = 0;
+    for (int k = s->tail; k < s->levels; k++) {
+        struct small *m = &sh->level[k - s->tail];
+        m->g = &s->level[k];
+        m->nx = (int)m->g->nx, m->ny = (int)m->g->ny, m->pitch = m->nx + 2;
+        const int cells = m->pitch * (m->ny + 2);
+        if (3 * cells > TAIL_CELLS - used) {
+            m->pitch = (int)m->g->pitch;
+            m->b = m->g->b, m->x = m->g->x, m->t = m->g->t;
+            continue;
+        }
+        m->b = sh->tail + used + m->pitch + 1;
+        m->x = m->b + cells, m->t = m->x + cells;
+        used += 3 * cells;
+    }
+}
+
+/* z of level s->tail from its right-hand side. By one block. */
+static __device__ void tail(const struct solve *s, struct shared *sh,
+                            const struct vectors *v)
+{
+    const struct poisson_grid *first = &s->level[s->tail];
+    const real *b = s->tail ? first->b : v->r;
+    real *to = s->tail ? first->t : v->z;
+    const struct small *l = sh->level;
+    const int last = s->levels - 1 - s->tail;
+    if (threadIdx.x == 0)
+        small_levels(s, sh);
+    for (int k = threadIdx.x; k < TAIL_CELLS; k += THREADS)
+        sh->tail[k] = 0;
+    __syncthreads();
+    SMALL_CELLS(i, j, l[0])
+    l[0].b[j * l[0].pitch + i] = b[j * l[0].g->pitch + i];
+    __syncthreads();
+    for (int k = 0; k < last; k++)
+        small_down(s, &l[k], &l[k + 1]);
+    small_pre(s, &l[last]);
+    for (int k = 0; k < SIM_POISSON_SWEEPS; k++) {
+        small_smooth(s, &l[last], POISSON_FIRST, l[last].x, l[last].t);
+        small_smooth(s, &l[last], POISSON_SECOND, l[last].t, l[last].x);
+    }
+    for (int k = last - 1; k >= 0; k--)
+        small_up(s, &l[k], &l[k + 1]);
+    SMALL_CELLS(i, j, l[0])
+    put(s, l[0].g, to, i, j, l[0].x[j * l[0].pitch + i]);
+    __syncthreads();
+}
+
+/* --- the solve ---------------------------------------------------------------------- */
+
+static __device__ void decide(struct shared *sh, int what, int64_t most)
+{
+    if (threadIdx.x == 0) {
+        if (what == SLOT_ZR)
+            poisson_after_cycle(&sh->control, sh->total[0],
+                                sh->control.cycles > 0 ? sh->total[1] : 0);
+        else if (what == SLOT_PQ)
+            poisson_after_apply(&sh->control, sh->total[0]);
+        else
+            poisson_after_update(&sh->control, sh->total[0], most);
+    }
+    __syncthreads();
+}
+
+/* Others may still count how often they met. */
+static __device__ void finish(const struct solve *s, const struct shared *sh)
+{
+    const uint64_t *from = (const uint64_t *)&sh->control;
+    uint64_t *to = (uint64_t *)s->control;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        for (size_t k = 0; k < offsetof(struct sim_poisson_control, met) / 8; k++)
+            to[k] = from[k];
+}
+
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    solve_kernel(const __grid_constant__ struct solve s)
+{
+    __shared__ struct shared sh;
+    struct vectors v = {s.level[0].b, s.level[0].t, s.level[0].x, s.p};
+    struct ending e = {false, 0, NULL, s.q, NULL, s.solution};
+    uint64_t goal = 0;
+    if (threadIdx.x == 0)
+        sh.control = *s.control;
+    __syncthreads();
+    if (sh.control.done)
+        return;
+    for (;;) {
+        for (int l = 0; l == 0 || l < s.tail; l++) {
+            down(&s, &sh, l, &v, &e);
+            meet(&s, &goal);
+            if (l == 0 && e.update) {
+                real *const old = v.r;
+                v.r = v.z, v.z = old; /* down wrote r into z's array */
+                totals(&s, &sh, SLOT_LARGEST, 1, &goal);
+                decide(&sh, SLOT_LARGEST, s.most);
+                if (sh.control.done) {
+                    finish(&s, &sh);
+                    return;
+                }
+            }
+        }
+        if (blockIdx.x == 0)
+            tail(&s, &sh, &v);
+        meet(&s, &goal);
+        for (int l = s.tail - 1; l >= 0; l--) {
+            up(&s, &sh, l, &v, e.update ? s.q : NULL);
+            meet(&s, &goal);
+        }
+        if (s.tail == 0) {
+            products(&s, &sh, &v, e.update ? s.q : NULL);
+            meet(&s, &goal);
+        }
+        totals(&s, &sh, SLOT_ZR, 2, &goal);
+        decide(&sh, SLOT_ZR, 0);
+        across(&s, &sh, &v, (real)sh.control.beta, sh.control.cycles == 0);
+        meet(&s, &goal);
+        totals(&s, &sh, SLOT_PQ, 1, &goal);
+        decide(&sh, SLOT_PQ, 0);
+        real *const p = v.x; /* across wrote p into x's array */
+        v.x = v.p, v.p = p;
+        e.update = true, e.alpha = (real)sh.control.alpha, e.p = v.p, e.r = v.z;
+    }
+}
+
+static int first_of_tail(const struct sim_poisson_system *s)
+{
+    int l = s->level_count - 1, used = 0;
+    for (; l > 0; l--) {
+        const int64_t cells = (s->level[l].nx + 2) * (s->level[l].ny + 2);
+        if (3 * cells > TAIL_CELLS - used)
+            break;
+        used += (int)(3 * cells);
+    }
+    return l + 1 < s->level_count ? l + 1 : l;
+}
+
+static enum sim_status ask_together(struct sim_poisson_system *s)
+{
+    int blocks = 0, processors = 0, device = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error =
+            cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, solve_kernel,
+                                                              THREADS, 0);
+    SIM_TRY(sim_cuda_status(s->device, error, "flow: asking for the GPU's size"));
+    s->together = (int64_t)blocks * processors;
+    return SIM_OK;
+}
+
+enum sim_status poisson_solve_cuda(struct sim_poisson_system *s)
+{
+    struct solve a;
+    if (!s->together)
+        SIM_TRY(ask_together(s));
+    for (int l = 0; l < s->level_count; l++)
+        a.level[l] = poisson_grid_of(&s->level[l]);
+    a.levels = s->level_count, a.tail = first_of_tail(s);
+    a.periodic_x = s->periodic_x, a.periodic_y = s->periodic_y;
+    a.p = (real *)s->p, a.q = (real *)s->q, a.solution = (real *)s->solution;
+    a.sums = s->sums, a.most = s->iterations, a.control = s->control;
+    const int64_t tiles = poisson_tiles(s->level[0].nx) * poisson_tiles(s->level[0].ny);
+    const unsigned blocks = (unsigned)(tiles < s->together ? tiles : s->together);
+    return sim_launch_together(s->device, "flow: pressure", solve_kernel, dim3(blocks),
+                               dim3(THREADS), a);
+}
