@@ -24,13 +24,17 @@
 #define ROWS       4 /* of a tile, a thread: those of a strip of poisson_math.h */
 #define WIDE       (POISSON_TILE + 4)
 #define WIDE_CELLS (WIDE * WIDE)
-#define CHUNKS     4    /* of sums, that every block adds up for itself */
-#define TAIL_CELLS 4900 /* reals of shared memory for the coarse levels */
+#define CHUNKS     4   /* of sums, that every block adds up for itself */
+#define CELLS_NEAR 132 /* of the rim of one cell */
+#define CELLS_FAR  128 /* straight beyond those */
 
+/* Blocks a multiprocessor, at least; reals of shared memory for the coarse levels. */
 #ifdef SIM_DOUBLE
-#define BLOCKS 2 /* a multiprocessor, at least */
+#define BLOCKS     1
+#define TAIL_CELLS 4900
 #else
-#define BLOCKS 3
+#define BLOCKS     2
+#define TAIL_CELLS 9800
 #endif
 
 struct solve {
@@ -54,12 +58,13 @@ struct vectors {
 struct small {
     const struct poisson_grid *g;
     real *b, *x, *t;
+    real *cx, *cy, *di;
     int nx, ny, pitch;
 };
 
 struct shared {
     union {
-        real tile[3][WIDE_CELLS];
+        real tile[2][WIDE_CELLS];
         real tail[TAIL_CELLS];
         double lane[8][POISSON_LANES];
     };
@@ -77,17 +82,14 @@ static __device__ __noinline__ void meet(const struct solve *s, uint64_t *goal)
     *goal += gridDim.x;
     __syncthreads();
     if (threadIdx.x == 0) {
-        unsigned long long *count = (unsigned long long *)&s->control->met;
-        unsigned long long seen;
-        __threadfence();
-        atomicAdd(count, 1ull);
+        uint64_t *count = &s->control->met, seen;
+        asm volatile("red.release.gpu.global.add.u64 [%0], 1;" : : "l"(count) : "memory");
         do
-            asm volatile("ld.acquire.gpu.u64 %0, [%1];"
+            asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
                          : "=l"(seen)
                          : "l"(count)
                          : "memory");
         while (seen < *goal);
-        __threadfence();
     }
     __syncthreads();
 }
@@ -99,11 +101,6 @@ struct tile {
     int64_t number;
 };
 
-static __device__ __forceinline__ int tiles_across(const struct poisson_grid *g)
-{
-    return (int)poisson_tiles(g->nx);
-}
-
 static __device__ __forceinline__ int64_t tile_count(const struct poisson_grid *g)
 {
     return poisson_tiles(g->nx) * poisson_tiles(g->ny);
@@ -112,61 +109,107 @@ static __device__ __forceinline__ int64_t tile_count(const struct poisson_grid *
 static __device__ __forceinline__ struct tile tile_at(const struct poisson_grid *g,
                                                       int64_t number)
 {
-    const int across = tiles_across(g);
+    const unsigned across = (unsigned)poisson_tiles(g->nx),
+                   row = (unsigned)number / across;
     struct tile t;
-    t.i = (int)(number % across) * POISSON_TILE;
-    t.j = (int)(number / across) * POISSON_TILE;
+    t.i = (int)((unsigned)number - row * across) * POISSON_TILE;
+    t.j = (int)row * POISSON_TILE;
     t.number = number;
     return t;
 }
 
-/* A cell and its element. */
+/* A cell near a tile: its place there, and in the grid; beyond a side that is not
+ * periodic everything is 0 and `c` is that of the nearest cell, so that loads need no
+ * question and go out together. */
 struct cell {
+    int ti, tj;
     int i, j;
-    int64_t c; /* -1: beyond a side that is not periodic, where everything is 0 */
+    int64_t c;
+    bool in;
 };
 
-#define NOWHERE (-1)
-
-/* Cell (i, j), which may be beyond a side. */
-static __device__ __forceinline__ struct cell
-cell_at(const struct solve *s, const struct poisson_grid *g, int i, int j)
+/* i mod n, for i not far beyond 0 .. n - 1 and n to 2^20. */
+static __device__ __forceinline__ int round_about(int i, int n)
 {
-    const int nx = (int)g->nx, ny = (int)g->ny;
-    struct cell cell = {i, j, NOWHERE};
-    const bool out_x = i < 0 || i >= nx, out_y = j < 0 || j >= ny;
-    if ((out_x && !s->periodic_x) || (out_y && !s->periodic_y))
-        return cell;
-    if (out_x || out_y) {
-        for (; cell.i < 0; cell.i += nx) {
-        }
-        for (; cell.i >= nx; cell.i -= nx) {
-        }
-        for (; cell.j < 0; cell.j += ny) {
-        }
-        for (; cell.j >= ny; cell.j -= ny) {
-        }
-    }
+    return i - n * (int)floorf(((float)i + 0.5f) * (1.0f / (float)n));
+}
+
+static __device__ __forceinline__ int nearest(int i, int n)
+{
+    return i < 0 ? 0 : i < n ? i : n - 1;
+}
+
+static __device__ __forceinline__ struct cell cell_at(const struct solve *s,
+                                                      const struct poisson_grid *g,
+                                                      struct tile t, int ti, int tj)
+{
+    const int nx = (int)g->nx, ny = (int)g->ny, i = t.i + ti, j = t.j + tj;
+    const bool in_x = i >= 0 && i < nx, in_y = j >= 0 && j < ny;
+    struct cell cell;
+    cell.ti = ti, cell.tj = tj;
+    cell.i = s->periodic_x ? round_about(i, nx) : nearest(i, nx);
+    cell.j = s->periodic_y ? round_about(j, ny) : nearest(j, ny);
     cell.c = cell.j * g->pitch + cell.i;
+    cell.in = (in_x || s->periodic_x) && (in_y || s->periodic_y);
     return cell;
 }
 
-/* Cell k of the rim of `rim` cells around a tile. */
-static __device__ __forceinline__ void rim_cell(int k, int rim, int *i, int *j)
+/* Cell k of those around a tile: first the rim of one cell, then those straight beyond.
+ */
+static __device__ __forceinline__ struct cell
+rim_cell(const struct solve *s, const struct poisson_grid *g, struct tile t, int k)
 {
-    const int wide = POISSON_TILE + 2 * rim, flat = rim * wide;
-    if (k < 2 * flat) {
-        const int row = k / wide;
-        *i = k % wide - rim;
-        *j = row < rim ? row - rim : POISSON_TILE + row - rim;
-    } else {
-        const int column = (k - 2 * flat) % (2 * rim);
-        *i = column < rim ? column - rim : POISSON_TILE + column - rim;
-        *j = (k - 2 * flat) / (2 * rim);
-    }
+    const int wide = POISSON_TILE + 2, far = k - CELLS_NEAR, along = far % POISSON_TILE;
+    const int end = far / POISSON_TILE & 1 ? POISSON_TILE + 1 : -2;
+    int i, j;
+    if (k < 2 * wide)
+        i = k % wide - 1, j = k < wide ? -1 : POISSON_TILE;
+    else if (k < CELLS_NEAR)
+        i = k & 1 ? POISSON_TILE : -1, j = (k - 2 * wide) / 2;
+    else
+        i = far < 2 * POISSON_TILE ? along : end,
+        j = far < 2 * POISSON_TILE ? end : along;
+    return cell_at(s, g, t, i, j);
 }
 
-#define RIM_CELLS(rim) (4 * (rim) * (POISSON_TILE + (rim)))
+/* A thread's cells: ROWS of the tile, one around it, and of the first four threads one
+ * more. */
+#define NEAR  ROWS
+#define MORE  (ROWS + 1)
+#define CELLS (ROWS + 2)
+
+struct own {
+    struct cell cell[CELLS];
+    int rows; /* how many of the first ROWS are the grid's own */
+};
+
+static __device__ __forceinline__ struct own
+own_of(const struct solve *s, const struct poisson_grid *g, struct tile t)
+{
+    struct own o;
+    const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * ROWS;
+    const int left = (int)g->ny - t.j - row, last = CELLS_NEAR + CELLS_FAR - 1;
+    o.rows = t.i + lane >= (int)g->nx || left <= 0 ? 0 : left < ROWS ? left : ROWS;
+#pragma unroll
+    for (int k = 0; k < ROWS; k++)
+        o.cell[k] = cell_at(s, g, t, lane, row + k);
+    o.cell[NEAR] = rim_cell(s, g, t, threadIdx.x);
+    o.cell[MORE] = rim_cell(
+        s, g, t, (int)threadIdx.x + THREADS < last ? threadIdx.x + THREADS : last);
+    return o;
+}
+
+/* Whether a thread has this cell of its own. */
+static __device__ __forceinline__ bool has(int k)
+{
+    return k < MORE || threadIdx.x + THREADS < CELLS_NEAR + CELLS_FAR;
+}
+
+/* Cells of the tile and of its rim of one. */
+static __device__ __forceinline__ bool is_near(int k)
+{
+    return k < NEAR || (k == NEAR && threadIdx.x < CELLS_NEAR);
+}
 
 static __device__ __forceinline__ int at(int i, int j)
 {
@@ -196,37 +239,6 @@ static __device__ __forceinline__ void put(const struct solve *s,
     for (int a = right ? -1 : 0; a <= (left ? 1 : 0); a++)
         for (int b = high ? -1 : 0; b <= (low ? 1 : 0); b++)
             to[a * nx + b * up] = value;
-}
-
-/* A thread's cells of a tile: column `lane`, ROWS rows from `row` on. */
-struct own {
-    int lane, row;
-    int64_t c; /* the first one's element */
-    int rows;  /* how many are of the grid; 0 for a column beyond it */
-};
-
-static __device__ __forceinline__ struct own own_of(const struct poisson_grid *g,
-                                                    struct tile t)
-{
-    struct own o;
-    o.lane = threadIdx.x % 32, o.row = threadIdx.x / 32 * ROWS;
-    const int left = (int)g->ny - t.j - o.row;
-    o.rows = t.i + o.lane >= (int)g->nx || left <= 0 ? 0 : left < ROWS ? left : ROWS;
-    o.c = (t.j + o.row) * g->pitch + t.i + o.lane;
-    return o;
-}
-
-/* Row k of a thread's cells, which may be beyond the grid as the rim is; k = ROWS: its
- * cell of the rim of one. Where that is in the tile in *i, *j. */
-static __device__ __forceinline__ struct cell cell_of(const struct solve *s,
-                                                      const struct poisson_grid *g,
-                                                      struct tile t, const struct own *o,
-                                                      int k, int *i, int *j)
-{
-    *i = o->lane, *j = o->row + k;
-    if (k == ROWS)
-        rim_cell(threadIdx.x, 1, i, j);
-    return cell_at(s, g, t.i + *i, t.j + *j);
 }
 
 /* --- sums --------------------------------------------------------------------------- */
@@ -360,34 +372,58 @@ struct ending {
     real *r, *solution;
 };
 
-/* The right-hand side at element c. */
-static __device__ __forceinline__ real right_side(const real *b, const struct ending *e,
-                                                  int64_t c)
-{
-    const real before = b[c];
-    return e->update ? before - e->alpha * e->q[c] : before;
-}
-
 /* The residuals of a column's ROWS cells, summed over coarse cells. */
 static __device__ __forceinline__ void coarse_sums(const struct poisson_grid *g,
                                                    const struct poisson_grid *coarse,
-                                                   struct tile t, const struct own *o,
+                                                   const struct own *o,
                                                    const real *residual)
 {
-    const int i = t.i + o->lane, j = t.j + o->row;
+    const int i = o->cell[0].i, j = o->cell[0].j;
+    const bool wide = g->fx == 2 && i + 1 < (int)g->nx;
     real pair[ROWS];
+#pragma unroll
     for (int k = 0; k < ROWS; k++) {
         const real right = __shfl_down_sync(0xffffffffu, residual[k], 1);
-        const bool wide = g->fx == 2 && i + 1 < (int)g->nx;
         pair[k] = wide ? residual[k] + right : residual[k];
     }
     if (g->fx == 2 && i % 2)
         return;
-    for (int k = 0; k < o->rows; k += g->fy) {
+    real *to = coarse->b + i / g->fx;
+    for (int k = 0; k < ROWS; k += g->fy) {
         const bool high = g->fy == 2 && k + 1 < o->rows;
         const real sum = high ? pair[k] + pair[(k + 1) % ROWS] : pair[k];
-        coarse->b[(j + k) / g->fy * coarse->pitch + i / g->fx] = sum;
+        if (k < o->rows)
+            to[(j + k) / g->fy * coarse->pitch] = sum;
     }
+}
+
+/* r - alpha q in the place of `value`; the solution and the largest of the tile's cells.
+ */
+static __device__ __forceinline__ double end_cycle(const struct solve *s,
+                                                   const struct poisson_grid *g,
+                                                   const struct ending *e,
+                                                   const struct own *o, real *value)
+{
+    real q[CELLS], p[ROWS], x[ROWS];
+    poisson_bits most = 0;
+#pragma unroll
+    for (int k = 0; k < CELLS; k++)
+        q[k] = e->q[o->cell[k].c];
+#pragma unroll
+    for (int k = 0; k < ROWS; k++)
+        p[k] = e->p[o->cell[k].c], x[k] = e->solution[o->cell[k].c];
+#pragma unroll
+    for (int k = 0; k < CELLS; k++)
+        value[k] = value[k] - e->alpha * q[k];
+#pragma unroll
+    for (int k = 0; k < ROWS; k++)
+        if (k < o->rows) {
+            const poisson_bits size = poisson_size(value[k]);
+            e->r[o->cell[k].c] = value[k];
+            put(s, g, e->solution, o->cell[k].i, o->cell[k].j, x[k] + e->alpha * p[k]);
+            most = size > most ? size : most;
+        }
+    return poisson_of_size(most);
 }
 
 static __device__ void down_tile(const struct solve *s, struct shared *sh,
@@ -395,62 +431,43 @@ static __device__ void down_tile(const struct solve *s, struct shared *sh,
                                  const struct poisson_grid *coarse, struct tile t,
                                  const real *b, real *x, const struct ending *e)
 {
-    real *y = sh->tile[0], *side = sh->tile[1], *sweep = sh->tile[2];
-    const struct own o = own_of(g, t);
-    double most = 0;
+    real *y = sh->tile[0], *sweep = sh->tile[1];
+    const struct own o = own_of(s, g, t);
+    struct poisson_faces f[NEAR + 1];
+    real value[CELLS], di[CELLS], residual[ROWS];
 #pragma unroll
-    for (int k = 0; k < ROWS; k++) {
-        int i, j;
-        const int64_t c = cell_of(s, g, t, &o, k, &i, &j).c;
-        const real value = c == NOWHERE ? (real)0 : right_side(b, e, c);
-        side[at(i, j)] = value;
-        y[at(i, j)] = c == NOWHERE ? (real)0 : value * g->di[c];
-        if (e->update && k < o.rows) {
-            e->r[c] = value;
-            put(s, g, e->solution, t.i + i, t.j + j, e->solution[c] + e->alpha * e->p[c]);
-            most = poisson_max(most, poisson_of_size(poisson_size(value)));
-        }
-    }
-    for (int k = threadIdx.x; k < RIM_CELLS(2); k += THREADS) {
-        int i, j;
-        rim_cell(k, 2, &i, &j);
-        const int64_t c = cell_at(s, g, t.i + i, t.j + j).c;
-        const real value = c == NOWHERE ? (real)0 : right_side(b, e, c);
-        side[at(i, j)] = value;
-        y[at(i, j)] = c == NOWHERE ? (real)0 : value * g->di[c];
-    }
-    if (e->update)
+    for (int k = 0; k < CELLS; k++)
+        value[k] = b[o.cell[k].c], di[k] = g->di[o.cell[k].c];
+#pragma unroll
+    for (int k = 0; k <= NEAR; k++)
+        f[k] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[k].c);
+    if (e->update) {
+        const double most = end_cycle(s, g, e, &o, value);
         tile_total(s, sh, t, SLOT_LARGEST, most, 0);
+    }
     if (!coarse)
         return;
+#pragma unroll
+    for (int k = 0; k < CELLS; k++)
+        if (has(k))
+            y[at(o.cell[k].ti, o.cell[k].tj)] = o.cell[k].in ? value[k] * di[k] : (real)0;
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < ROWS + 1; k++) {
-        int i, j;
-        if (k == ROWS && threadIdx.x >= RIM_CELLS(1))
-            break;
-        const int64_t c = cell_of(s, g, t, &o, k, &i, &j).c;
-        real value = 0;
-        if (c != NOWHERE) {
-            const struct poisson_faces f = poisson_faces_of(g->cx, g->cy, g->pitch, c);
-            value = poisson_pre_of(side[at(i, j)], g->di[c], flux_at(&f, y, at(i, j)));
+    for (int k = 0; k <= NEAR; k++)
+        if (is_near(k)) {
+            const int here = at(o.cell[k].ti, o.cell[k].tj);
+            const real swept = poisson_pre_of(value[k], di[k], flux_at(&f[k], y, here));
+            sweep[here] = o.cell[k].in ? swept : (real)0;
+            if (k < o.rows)
+                x[o.cell[k].c] = swept;
         }
-        sweep[at(i, j)] = value;
-        if (k < o.rows)
-            x[c] = value;
-    }
     __syncthreads();
-    real residual[ROWS];
+#pragma unroll
     for (int k = 0; k < ROWS; k++) {
-        const int here = at(o.lane, o.row + k);
-        residual[k] = 0;
-        if (k < o.rows) {
-            const struct poisson_faces f =
-                poisson_faces_of(g->cx, g->cy, g->pitch, o.c + k * g->pitch);
-            residual[k] = side[here] - flux_at(&f, sweep, here);
-        }
+        const int here = at(o.cell[k].ti, o.cell[k].tj);
+        residual[k] = value[k] - flux_at(&f[k], sweep, here);
     }
-    coarse_sums(g, coarse, t, &o, residual);
+    coarse_sums(g, coarse, &o, residual);
 }
 
 static __device__ void down(const struct solve *s, struct shared *sh, int level,
@@ -469,20 +486,17 @@ static __device__ void down(const struct solve *s, struct shared *sh, int level,
 
 /* --- up ----------------------------------------------------------------------------- */
 
-/* x with the coarse grid's correction e. */
-static __device__ __forceinline__ real corrected(const struct poisson_grid *g,
-                                                 const struct poisson_grid *coarse,
-                                                 const real *e, const real *x,
-                                                 struct cell cell)
+/* The coarse grid's correction e of a cell. */
+static __device__ __forceinline__ real correction(const struct poisson_grid *g,
+                                                  const struct poisson_grid *coarse,
+                                                  const real *e, const struct cell *cell)
 {
-    const int i = cell.i, j = cell.j;
-    if (cell.c == NOWHERE)
-        return 0;
+    const int i = cell->i, j = cell->j;
     const int I = g->fx == 2 ? i >> 1 : i, J = g->fy == 2 ? j >> 1 : j;
     const int sx = g->fx == 1 ? 0 : (i & 1 ? 1 : -1);
     const int sy = g->fy == 1 ? 0 : (j & 1 ? 1 : -1);
-    return x[cell.c] + poisson_corrected(e, coarse->cx, coarse->cy, coarse->pitch,
-                                         J * coarse->pitch + I, sx, sy);
+    return poisson_corrected(e, coarse->cx, coarse->cy, coarse->pitch,
+                             J * coarse->pitch + I, sx, sy);
 }
 
 /* z in the place of `to`; with r and q, their products with it. */
@@ -493,47 +507,50 @@ static __device__ void up_tile(const struct solve *s, struct shared *sh,
                                const real *q, bool dots)
 {
     real *before = sh->tile[0], *after = sh->tile[1];
-    const struct own o = own_of(g, t);
+    const struct own o = own_of(s, g, t);
+    struct poisson_faces f[NEAR + 1];
+    real value[CELLS], more[CELLS], r[NEAR + 1], di[NEAR + 1], last[ROWS];
 #pragma unroll
-    for (int k = 0; k < ROWS; k++) {
-        int i, j;
-        const struct cell cell = cell_of(s, g, t, &o, k, &i, &j);
-        before[at(i, j)] = corrected(g, coarse, e, x, cell);
+    for (int k = 0; k < CELLS; k++)
+        value[k] = x[o.cell[k].c];
+#pragma unroll
+    for (int k = 0; k < CELLS; k++)
+        more[k] = correction(g, coarse, e, &o.cell[k]);
+#pragma unroll
+    for (int k = 0; k <= NEAR; k++) {
+        r[k] = b[o.cell[k].c], di[k] = g->di[o.cell[k].c];
+        f[k] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[k].c);
     }
-    for (int k = threadIdx.x; k < RIM_CELLS(2); k += THREADS) {
-        int i, j;
-        rim_cell(k, 2, &i, &j);
-        before[at(i, j)] = corrected(g, coarse, e, x, cell_at(s, g, t.i + i, t.j + j));
+#pragma unroll
+    for (int k = 0; k < ROWS; k++)
+        last[k] = q ? q[o.cell[k].c] : (real)0;
+#pragma unroll
+    for (int k = 0; k < CELLS; k++) {
+        value[k] = o.cell[k].in ? value[k] + more[k] : (real)0;
+        if (has(k))
+            before[at(o.cell[k].ti, o.cell[k].tj)] = value[k];
     }
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < ROWS + 1; k++) {
-        int i, j;
-        if (k == ROWS && threadIdx.x >= RIM_CELLS(1))
-            break;
-        const int64_t c = cell_of(s, g, t, &o, k, &i, &j).c;
-        real value = 0;
-        if (c != NOWHERE) {
-            const struct poisson_faces f = poisson_faces_of(g->cx, g->cy, g->pitch, c);
-            value = poisson_smoothed(POISSON_FIRST, before[at(i, j)], b[c], g->di[c],
-                                     flux_at(&f, before, at(i, j)));
+    for (int k = 0; k <= NEAR; k++)
+        if (is_near(k)) {
+            const int here = at(o.cell[k].ti, o.cell[k].tj);
+            value[k] = poisson_smoothed(POISSON_FIRST, value[k], r[k], di[k],
+                                        flux_at(&f[k], before, here));
+            after[here] = o.cell[k].in ? value[k] : (real)0;
         }
-        after[at(i, j)] = value;
-    }
     __syncthreads();
     double zr = 0, zq = 0;
-    for (int k = 0; k < o.rows; k++) {
-        const int here = at(o.lane, o.row + k);
-        const int64_t c = o.c + k * g->pitch;
-        const struct poisson_faces f = poisson_faces_of(g->cx, g->cy, g->pitch, c);
-        const real r = b[c];
-        const real z = poisson_smoothed(POISSON_SECOND, after[here], r, g->di[c],
-                                        flux_at(&f, after, here));
-        put(s, g, to, t.i + o.lane, t.j + o.row + k, z);
-        zr = zr + (double)z * (double)r;
-        if (dots && q)
-            zq = zq + (double)z * (double)q[c];
-    }
+#pragma unroll
+    for (int k = 0; k < ROWS; k++)
+        if (k < o.rows) {
+            const int here = at(o.cell[k].ti, o.cell[k].tj);
+            const real z = poisson_smoothed(POISSON_SECOND, value[k], r[k], di[k],
+                                            flux_at(&f[k], after, here));
+            put(s, g, to, o.cell[k].i, o.cell[k].j, z);
+            zr = zr + (double)z * (double)r[k];
+            zq = zq + (double)z * (double)last[k];
+        }
     if (dots) {
         tile_total(s, sh, t, SLOT_ZR, zr, 0);
         tile_total(s, sh, t, SLOT_ZQ, zq, 1);
@@ -560,10 +577,10 @@ static __device__ void products(const struct solve *s, struct shared *sh,
     const struct poisson_grid *g = &s->level[0];
     for (int64_t n = blockIdx.x; n < tile_count(g); n += gridDim.x) {
         const struct tile t = tile_at(g, n);
-        const struct own o = own_of(g, t);
+        const struct own o = own_of(s, g, t);
         double zr = 0, zq = 0;
         for (int k = 0; k < o.rows; k++) {
-            const int64_t c = o.c + k * g->pitch;
+            const int64_t c = o.cell[0].c + k * g->pitch;
             zr = zr + (double)z[c] * (double)r[c];
             if (q)
                 zq = zq + (double)z[c] * (double)q[c];
@@ -576,40 +593,38 @@ static __device__ void products(const struct solve *s, struct shared *sh,
 
 /* --- across ------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ real direction(const real *z, const real *p, real beta,
-                                                 bool first, int64_t c)
-{
-    return first ? z[c] : z[c] + beta * p[c];
-}
-
 static __device__ void across_tile(const struct solve *s, struct shared *sh,
                                    struct tile t, const struct vectors *v, real beta,
                                    bool first)
 {
     const struct poisson_grid *g = &s->level[0];
     real *p = sh->tile[0];
-    const struct own o = own_of(g, t);
+    const struct own o = own_of(s, g, t);
+    struct poisson_faces f[ROWS];
+    real value[NEAR + 1], old[NEAR + 1];
 #pragma unroll
-    for (int k = 0; k < ROWS + 1; k++) {
-        int i, j;
-        if (k == ROWS && threadIdx.x >= RIM_CELLS(1))
-            break;
-        const int64_t c = cell_of(s, g, t, &o, k, &i, &j).c;
-        const real value = c == NOWHERE ? (real)0 : direction(v->z, v->p, beta, first, c);
-        p[at(i, j)] = value;
-        if (k < o.rows)
-            v->x[c] = value; /* the next p: x is not needed any more */
-    }
+    for (int k = 0; k <= NEAR; k++)
+        value[k] = v->z[o.cell[k].c], old[k] = first ? (real)0 : v->p[o.cell[k].c];
+#pragma unroll
+    for (int k = 0; k < ROWS; k++)
+        f[k] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[k].c);
+#pragma unroll
+    for (int k = 0; k <= NEAR; k++)
+        if (is_near(k)) {
+            value[k] = first ? value[k] : value[k] + beta * old[k];
+            p[at(o.cell[k].ti, o.cell[k].tj)] = o.cell[k].in ? value[k] : (real)0;
+            if (k < o.rows)
+                v->x[o.cell[k].c] = value[k]; /* the next p: x is not needed any more */
+        }
     __syncthreads();
     double pq = 0;
-    for (int k = 0; k < o.rows; k++) {
-        const int here = at(o.lane, o.row + k);
-        const int64_t c = o.c + k * g->pitch;
-        const struct poisson_faces f = poisson_faces_of(g->cx, g->cy, g->pitch, c);
-        const real q = flux_at(&f, p, here);
-        s->q[c] = q;
-        pq = pq + (double)p[here] * (double)q;
-    }
+#pragma unroll
+    for (int k = 0; k < ROWS; k++)
+        if (k < o.rows) {
+            const real q = flux_at(&f[k], p, at(o.cell[k].ti, o.cell[k].tj));
+            s->q[o.cell[k].c] = q;
+            pq = pq + (double)value[k] * (double)q;
+        }
     tile_total(s, sh, t, SLOT_PQ, pq, 0);
 }
 
@@ -641,35 +656,25 @@ small_put(const struct solve *s, const struct small *l, real *x, int i, int j, r
             to[a * l->nx + b * l->ny * l->pitch] = value;
 }
 
-static __device__ __forceinline__ struct poisson_faces small_faces(const struct small *l,
-                                                                   int i, int j)
-{
-    return poisson_faces_of(l->g->cx, l->g->cy, l->g->pitch, j * l->g->pitch + i);
-}
-
 static __device__ __forceinline__ real small_flux(const struct small *l, const real *x,
-                                                  int i, int j)
+                                                  int c)
 {
-    const struct poisson_faces f = small_faces(l, i, j);
-    const real *at = x + j * l->pitch + i;
-    return poisson_flux(&f, at[0], at[-1], at[1], at[-l->pitch], at[l->pitch]);
-}
-
-static __device__ __forceinline__ real small_inverse(const struct small *l, int i, int j)
-{
-    return l->g->di[j * l->g->pitch + i];
+    const struct poisson_faces f = poisson_faces_of(l->cx, l->cy, l->pitch, c);
+    return poisson_flux(&f, x[c], x[c - 1], x[c + 1], x[c - l->pitch], x[c + l->pitch]);
 }
 
 /* x from b; t holds b di meanwhile. */
 static __device__ void small_pre(const struct solve *s, const struct small *l)
 {
     SMALL_CELLS(i, j, *l)
-    small_put(s, l, l->t, i, j, l->b[j * l->pitch + i] * small_inverse(l, i, j));
+    small_put(s, l, l->t, i, j, l->b[j * l->pitch + i] * l->di[j * l->pitch + i]);
     __syncthreads();
     SMALL_CELLS(i, j, *l)
-    small_put(s, l, l->x, i, j,
-              poisson_pre_of(l->b[j * l->pitch + i], small_inverse(l, i, j),
-                             small_flux(l, l->t, i, j)));
+    {
+        const int c = j * l->pitch + i;
+        small_put(s, l, l->x, i, j,
+                  poisson_pre_of(l->b[c], l->di[c], small_flux(l, l->t, c)));
+    }
     __syncthreads();
 }
 
@@ -680,33 +685,32 @@ static __device__ void small_smooth(const struct solve *s, const struct small *l
     {
         const int c = j * l->pitch + i;
         small_put(s, l, to, i, j,
-                  poisson_smoothed(omega, x[c], l->b[c], small_inverse(l, i, j),
-                                   small_flux(l, x, i, j)));
+                  poisson_smoothed(omega, x[c], l->b[c], l->di[c], small_flux(l, x, c)));
     }
     __syncthreads();
 }
 
-static __device__ __forceinline__ real small_residual(const struct small *l, int i, int j)
+static __device__ __forceinline__ real small_residual(const struct small *l, int c)
 {
-    return l->b[j * l->pitch + i] - small_flux(l, l->x, i, j);
+    return l->b[c] - small_flux(l, l->x, c);
 }
 
 static __device__ void small_down(const struct solve *s, const struct small *l,
                                   const struct small *coarse)
 {
-    const int fx = l->g->fx, fy = l->g->fy;
+    const int fx = l->g->fx, fy = l->g->fy, up = l->pitch;
     small_pre(s, l);
     SMALL_CELLS(I, J, *coarse)
     {
-        const int i = I * fx, j = J * fy;
+        const int i = I * fx, j = J * fy, c = j * up + i;
         const bool wide = fx == 2 && i + 1 < l->nx, high = fy == 2 && j + 1 < l->ny;
-        real sum = small_residual(l, i, j);
+        real sum = small_residual(l, c);
         if (wide)
-            sum = sum + small_residual(l, i + 1, j);
+            sum = sum + small_residual(l, c + 1);
         if (high) {
-            real above = small_residual(l, i, j + 1);
+            real above = small_residual(l, c + up);
             if (wide)
-                above = above + small_residual(l, i + 1, j + 1);
+                above = above + small_residual(l, c + up + 1);
             sum = sum + above;
         }
         coarse->b[J * coarse->pitch + I] = sum;
@@ -717,47 +721,75 @@ static __device__ void small_down(const struct solve *s, const struct small *l,
 static __device__ void small_up(const struct solve *s, const struct small *l,
                                 const struct small *coarse)
 {
-    const struct poisson_grid *g = coarse->g;
     SMALL_CELLS(i, j, *l)
     {
         const int I = l->g->fx == 2 ? i >> 1 : i, J = l->g->fy == 2 ? j >> 1 : j;
         const int sx = l->g->fx == 1 ? 0 : (i & 1 ? 1 : -1);
         const int sy = l->g->fy == 1 ? 0 : (j & 1 ? 1 : -1);
-        const struct poisson_ways open =
-            poisson_ways_of(g->cx, g->cy, g->pitch, J * g->pitch + I, sx, sy);
-        const real *e = coarse->x + J * coarse->pitch + I;
-        const int up = sy * coarse->pitch;
         small_put(s, l, l->x, i, j,
                   l->x[j * l->pitch + i] +
-                      poisson_correction(&open, e[0], e[sx], e[up], e[sx + up]));
+                      poisson_corrected(coarse->x, coarse->cx, coarse->cy, coarse->pitch,
+                                        J * coarse->pitch + I, sx, sy));
     }
     __syncthreads();
     small_smooth(s, l, POISSON_FIRST, l->x, l->t);
     small_smooth(s, l, POISSON_SECOND, l->t, l->x);
 }
 
-/* Arrays of the levels from s->tail on: in shared memory, or where they do not fit (a
- * coarsest level that is not small) in the level's own. */
-static __device__ void small_levels(const struct solve *s, struct shared *sh)
+/* Reals of shared memory that a level takes: six arrays with their rings. */
+static __host__ __device__ int64_t small_cells(int64_t nx, int64_t ny)
 {
-    int used = 0;
-    for (int k = s->tail; k < s->levels; k++) {
-        struct small *m = &sh->level[k - s->tail];
-        m->g = &s->level[k];
-        m->nx = (int)m->g->nx, m->ny = (int)m->g->ny, m->pitch = m->nx + 2;
-        const int cells = m->pitch * (m->ny + 2);
-        if (3 * cells > TAIL_CELLS - used) {
-            m->pitch = (int)m->g->pitch;
-            m->b = m->g->b, m->x = m->g->x, m->t = m->g->t;
-            continue;
-        }
-        m->b = sh->tail + used + m->pitch + 1;
-        m->x = m->b + cells, m->t = m->x + cells;
-        used += 3 * cells;
-    }
+    return 6 * (nx + 2) * (ny + 2);
 }
 
-/* z of level s->tail from its right-hand side. By one block. */
+/* Where the arrays of a level are: in shared memory, or where that has no room (a
+ * coarsest level that is not small) the level's own. */
+static __device__ void place_small(const struct poisson_grid *g, struct shared *sh,
+                                   int *used, struct small *l)
+{
+    const int64_t cells = small_cells(g->nx, g->ny);
+    l->g = g, l->nx = (int)g->nx, l->ny = (int)g->ny;
+    if (cells > TAIL_CELLS - *used) {
+        l->pitch = (int)g->pitch;
+        l->b = g->b, l->x = g->x, l->t = g->t;
+        l->cx = (real *)g->cx, l->cy = (real *)g->cy, l->di = (real *)g->di;
+        return;
+    }
+    const int each = (int)cells / 6;
+    l->pitch = l->nx + 2;
+    l->b = sh->tail + *used + l->pitch + 1;
+    l->x = l->b + each, l->t = l->x + each;
+    l->cx = l->t + each, l->cy = l->cx + each, l->di = l->cy + each;
+    *used += (int)cells;
+}
+
+/* By one block, before its right-hand side is there: the coarse levels' coefficients into
+ * shared memory. */
+static __device__ void prepare_tail(const struct solve *s, struct shared *sh)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int used = 0;
+        for (int k = s->tail; k < s->levels; k++)
+            place_small(&s->level[k], sh, &used, &sh->level[k - s->tail]);
+    }
+    __syncthreads();
+    for (int k = s->tail; k < s->levels; k++) {
+        const struct small *l = &sh->level[k - s->tail];
+        if (l->b == l->g->b)
+            continue;
+#pragma unroll 4
+        for (int n = threadIdx.x; n < l->pitch * (l->ny + 2); n += THREADS) {
+            const int row = n / l->pitch, to = n - l->pitch - 1;
+            const int64_t c = (row - 1) * l->g->pitch + (n - row * l->pitch) - 1;
+            l->cx[to] = l->g->cx[c], l->cy[to] = l->g->cy[c], l->di[to] = l->g->di[c];
+            l->b[to] = l->x[to] = l->t[to] = 0;
+        }
+    }
+    __syncthreads();
+}
+
+/* z of level s->tail from its right-hand side. By that block. */
 static __device__ void tail(const struct solve *s, struct shared *sh,
                             const struct vectors *v)
 {
@@ -766,13 +798,8 @@ static __device__ void tail(const struct solve *s, struct shared *sh,
     real *to = s->tail ? first->t : v->z;
     const struct small *l = sh->level;
     const int last = s->levels - 1 - s->tail;
-    if (threadIdx.x == 0)
-        small_levels(s, sh);
-    for (int k = threadIdx.x; k < TAIL_CELLS; k += THREADS)
-        sh->tail[k] = 0;
-    __syncthreads();
     SMALL_CELLS(i, j, l[0])
-    l[0].b[j * l[0].pitch + i] = b[j * l[0].g->pitch + i];
+    l[0].b[j * l[0].pitch + i] = b[j * first->pitch + i];
     __syncthreads();
     for (int k = 0; k < last; k++)
         small_down(s, &l[k], &l[k + 1]);
@@ -784,7 +811,7 @@ static __device__ void tail(const struct solve *s, struct shared *sh,
     for (int k = last - 1; k >= 0; k--)
         small_up(s, &l[k], &l[k + 1]);
     SMALL_CELLS(i, j, l[0])
-    put(s, l[0].g, to, i, j, l[0].x[j * l[0].pitch + i]);
+    put(s, first, to, i, j, l[0].x[j * l[0].pitch + i]);
     __syncthreads();
 }
 
@@ -829,6 +856,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     for (;;) {
         for (int l = 0; l == 0 || l < s.tail; l++) {
             down(&s, &sh, l, &v, &e);
+            if (blockIdx.x == 0 && l + 1 >= s.tail && !(l == 0 && e.update))
+                prepare_tail(&s, &sh);
             meet(&s, &goal);
             if (l == 0 && e.update) {
                 real *const old = v.r;
@@ -841,8 +870,11 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
                 }
             }
         }
-        if (blockIdx.x == 0)
+        if (blockIdx.x == 0) {
+            if (s.tail <= 1 && e.update)
+                prepare_tail(&s, &sh);
             tail(&s, &sh, &v);
+        }
         meet(&s, &goal);
         for (int l = s.tail - 1; l >= 0; l--) {
             up(&s, &sh, l, &v, e.update ? s.q : NULL);
@@ -868,10 +900,10 @@ static int first_of_tail(const struct sim_poisson_system *s)
 {
     int l = s->level_count - 1, used = 0;
     for (; l > 0; l--) {
-        const int64_t cells = (s->level[l].nx + 2) * (s->level[l].ny + 2);
-        if (3 * cells > TAIL_CELLS - used)
+        const int64_t cells = small_cells(s->level[l].nx, s->level[l].ny);
+        if (cells > TAIL_CELLS - used)
             break;
-        used += (int)(3 * cells);
+        used += (int)cells;
     }
     return l + 1 < s->level_count ? l + 1 : l;
 }
