@@ -102,10 +102,13 @@ struct sim_diffusion_system {
         *signal; /* device: rows of SIM_SIGNALS reals, the first for the next step */
     int64_t signal_stride; /* SIM_SIGNALS, or 0 when one row serves all steps */
 
-    struct sim_diffusion_tuning {
+    struct sim_diffusion_tuning { /* 0: the measured best */
         enum sim_diffusion_variant variant;
-        int depth; /* steps a pass of the blocked variant; 0: the measured best */
-        int rows;  /* rows a warp (CUDA) or a tile (CPU) takes at a time; 0: likewise */
+        int depth;  /* steps a pass (blocked), between exchanges (cluster) */
+        int rows;   /* rows a warp (CUDA) or a tile (CPU) takes at a time */
+        int cells;  /* cells of a row that a lane takes (CUDA, blocked) */
+        int waves;  /* rows such that the GPU is filled so many times (CUDA, blocked) */
+        int blocks; /* of a cluster: 8 or 16 */
     } tuning;
 };
 

@@ -5,9 +5,9 @@
  * ROWS rows; it first loads all rows it needs, so that enough bytes are under way, and
  * gets its neighbours along x from the next lanes. A block is 2 by 4 warps: 256 columns,
  * 4 ROWS rows. Memory: one read and one write of the field, and 2/(4 ROWS) + 2/64 of a
- * read from the second cache. Cells at walls and at the ends of a periodic row are done
- * one by one, after the others, by the rule for any cell. general_kernel is that rule for
- * every cell: masks, D and sources as fields. */
+ * read from the second cache. What is outside a wall or round the corner takes the place
+ * of a neighbour in the threads there. general_kernel is the rule for any cell, one a
+ * thread: masks, D and sources as fields. */
 #include "diffusion_cuda.h"
 
 #include <stdio.h>
@@ -16,8 +16,104 @@
 #define UP     4 /* and along y */
 #define SPAN   (ACROSS * 128)
 
+/* Where a thread's cells are, and what is beside them. */
+struct spot {
+    int64_t i, j0;          /* the first cell */
+    int64_t look_w, look_e; /* columns of other warps' cells that it needs; -1: none */
+    bool west, east;        /* a wall at the first cell, at the cell `last` */
+    bool ring;              /* the cell `last` has column 0 beside it */
+    int last;
+};
+
+static __device__ __forceinline__ struct spot find_spot(const struct diffusion_args &a,
+                                                        int64_t i, int64_t j0, int lane)
+{
+    struct spot p;
+    p.i = i, p.j0 = j0;
+    p.look_w = lane == 0 && i > 0 && i < a.nx ? i - 1 : -1;
+    p.look_e = lane == 31 && i + 4 < a.nx ? i + 4 : -1;
+    p.last = (int)((a.nx - 1) % 4);
+    p.west = i == 0;
+    p.east = a.nx - 1 >= i && a.nx - 1 < i + 4;
+    if (a.periodic_x && p.west)
+        p.look_w = a.nx - 1;
+    p.ring = a.periodic_x && p.east;
+    p.west = p.west && !a.periodic_x, p.east = p.east && !a.periodic_x;
+    return p;
+}
+
+/* The row of index j, which may be one outside the grid. */
+static __device__ __forceinline__ int64_t row_of(const struct diffusion_args &a,
+                                                 int64_t j)
+{
+    if (a.periodic_y)
+        return j < 0 ? a.ny - 1 : j == a.ny ? 0 : j < a.ny ? j : a.ny - 1;
+    return j < 0 ? 0 : j < a.ny ? j : a.ny - 1;
+}
+
+/* Put what is outside the south and north walls into the rows there; row[r + 1] is
+ * j0 + r. */
+template <int S, int ROWS>
+static __device__ __forceinline__ void
+dress_rows(const struct diffusion_args &a, const struct spot &p, const real *signal,
+           struct quad (&row)[ROWS + 2][S])
+{
+    if (p.j0 == 0)
+#pragma unroll
+        for (int s = 0; s < S; s++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                row[0][s].v[k] =
+                    outside(&a, s, SIM_SOUTH, (int)p.i + k, signal, row[1][s].v[k],
+                            a.ny > 1 ? row[2][s].v[k] : row[1][s].v[k]);
+    if (p.j0 + ROWS >= a.ny)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            if (p.j0 + r == a.ny - 1)
+#pragma unroll
+                for (int s = 0; s < S; s++)
+#pragma unroll
+                    for (int k = 0; k < 4; k++)
+                        row[r + 2][s].v[k] = outside(
+                            &a, s, SIM_NORTH, (int)p.i + k, signal, row[r + 1][s].v[k],
+                            a.ny > 1 ? row[r][s].v[k] : row[r + 1][s].v[k]);
+}
+
+/* What is west of a row's first cell and east of each. `at`: the row in memory. */
+static __device__ __forceinline__ void beside(const struct diffusion_args &a,
+                                              const struct spot &p, const real *signal,
+                                              const real *at, int s, int64_t j,
+                                              const struct quad &row, real *west,
+                                              real (&east)[4])
+{
+    real w = __shfl_up_sync(EVERY_LANE, row.v[3], 1);
+    east[0] = row.v[1], east[1] = row.v[2], east[2] = row.v[3];
+    east[3] = __shfl_down_sync(EVERY_LANE, row.v[0], 1);
+    if (p.look_w >= 0)
+        w = __ldg(at + p.look_w);
+    if (p.look_e >= 0)
+        east[3] = __ldg(at + p.look_e);
+    if (p.east || p.ring) {
+        real u0 = row.v[0], u1 = w, g;
+#pragma unroll
+        for (int k = 1; k < 4; k++)
+            if (p.last == k)
+                u0 = row.v[k], u1 = row.v[k - 1];
+        g = p.ring ? __ldg(at)
+                   : outside(&a, s, SIM_EAST, (int)j, signal, u0, a.nx > 1 ? u1 : u0);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            east[k] = p.last == k ? g : east[k];
+    }
+    if (p.west)
+        w = outside(&a, s, SIM_WEST, (int)j, signal, row.v[0],
+                    a.nx > 1 ? row.v[1] : row.v[0]);
+    *west = w;
+}
+
 template <int MODEL_, bool ISO, int ROWS>
-static __global__ void __launch_bounds__(32 * ACROSS * UP)
+static __global__ void __launch_bounds__(32 * ACROSS * UP,
+                                         MODEL_ >= SIM_GRAY_SCOTT ? 2 : 3)
     plain_kernel(const __grid_constant__ struct diffusion_args a, const real *signal,
                  int64_t row_blocks)
 {
@@ -29,35 +125,24 @@ static __global__ void __launch_bounds__(32 * ACROSS * UP)
     const int64_t i_load = i < a.pitch ? i : a.pitch - 4;
     for (int64_t block = blockIdx.y; block < row_blocks; block += gridDim.y) {
         const int64_t j0 = (block * UP + warp / ACROSS) * ROWS;
+        const struct spot p = find_spot(a, i, j0, lane);
         struct quad row[ROWS + 2][S];
-        real w[ROWS][S], e[ROWS][S];
 #pragma unroll
         for (int r = 0; r < ROWS + 2; r++)
 #pragma unroll
-            for (int s = 0; s < S; s++) {
-                int64_t j = j0 + r - 1;
-                j = j < 0 ? 0 : j >= a.ny ? a.ny - 1 : j;
-                row[r][s] = load_quad(a.now[s] + member + j * a.pitch + i_load);
-            }
-            /* the lanes at the warp's ends look into the strips beside it */
-#pragma unroll
-        for (int r = 0; r < ROWS; r++)
-#pragma unroll
-            for (int s = 0; s < S; s++) {
-                const int64_t j = j0 + r < a.ny ? j0 + r : a.ny - 1;
-                const real *at = a.now[s] + member + j * a.pitch;
-                w[r][s] = __shfl_up_sync(EVERY_LANE, row[r + 1][s].v[3], 1);
-                e[r][s] = __shfl_down_sync(EVERY_LANE, row[r + 1][s].v[0], 1);
-                if (lane == 0)
-                    w[r][s] = __ldg(at + (i > 0 && i < a.nx ? i - 1 : 0));
-                if (lane == 31)
-                    e[r][s] = __ldg(at + (i + 4 < a.nx ? i + 4 : 0));
-            }
-        const bool end = i == 0 || i + 4 >= a.nx;
+            for (int s = 0; s < S; s++)
+                row[r][s] = load_quad(a.now[s] + member +
+                                      row_of(a, j0 + r - 1) * a.pitch + i_load);
+        if (!a.periodic_y)
+            dress_rows<S, ROWS>(a, p, signal, row);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            const int64_t j = j0 + r;
-            real out[S][4];
+            const int64_t j = j0 + r < a.ny ? j0 + r : a.ny - 1;
+            real out[S][4], w[S], e[S][4];
+#pragma unroll
+            for (int s = 0; s < S; s++)
+                beside(a, p, signal, a.now[s] + member + j * a.pitch, s, j, row[r + 1][s],
+                       &w[s], e[s]);
 #pragma unroll
             for (int k = 0; k < 4; k++) {
                 struct diffusion_star u;
@@ -66,25 +151,18 @@ static __global__ void __launch_bounds__(32 * ACROSS * UP)
                 for (int s = 0; s < S; s++) {
                     u.c[s] = row[r + 1][s].v[k];
                     u.s[s] = row[r][s].v[k], u.n[s] = row[r + 2][s].v[k];
-                    u.w[s] = k > 0 ? row[r + 1][s].v[k > 0 ? k - 1 : 0] : w[r][s];
-                    u.e[s] = k < 3 ? row[r + 1][s].v[k < 3 ? k + 1 : 3] : e[r][s];
+                    u.w[s] = k > 0 ? row[r + 1][s].v[k > 0 ? k - 1 : 0] : w[s];
+                    u.e[s] = e[s][k];
                 }
                 diffusion_cell(MODEL, ISO, a.has_source, &a, signal, &u, value);
 #pragma unroll
                 for (int s = 0; s < S; s++)
                     out[s][k] = value[s];
             }
-            if (!end && i < a.nx && j > 0 && j < a.ny - 1)
+            if (i < a.nx && j0 + r < a.ny)
 #pragma unroll
-                for (int s = 0; s < S; s++)
-                    store_quad(a.next[s] + member + j * a.pitch + i, out[s]);
-        }
-        for (int r = 0; r < ROWS; r++) {
-            const int64_t j = j0 + r;
-            if (j < a.ny && i < a.nx && (end || j == 0 || j == a.ny - 1))
-                for (int k = 0; k < 4; k++)
-                    if (i + k < a.nx)
-                        diffusion_constant(MODEL, &a, signal, member, i + k, j);
+                for (int s = 0; s < S; s++) /* the pitch leaves room for four */
+                    stream_quad(a.next[s] + member + j * a.pitch + i, out[s]);
         }
     }
 }
@@ -148,21 +226,36 @@ static enum sim_status plain_pass(const struct sim_diffusion_system *system,
 
 /* --- the choice of a variant -------------------------------------------------------- */
 
-/* The deepest pass worth making, by cells of all members. Below the last line a launch
- * costs more than the steps in it, and depth is what hides it. */
-static int best_depth(const struct sim_diffusion_system *system)
-{
-    const double cells = (double)system->nx * (double)system->ny * (double)system->count;
-    if (system->tuning.depth)
-        return system->tuning.depth;
-    /* measured on an H200 at 2048^2 to 16384^2, with the rows of chunk_rows */
-    return sizeof(real) == 4 && cells >= 1.5e8 ? 8 : 4;
-}
+/* The deepest pass worth making. */
+#define DEPTH_BEST 8
+
+/* Few members leave most of the GPU idle, but many steps in one launch win back more. */
+#define STEPS_WORTH 4
 
 struct choice {
     enum sim_diffusion_variant variant;
     int depth;
+    struct diffusion_cluster cluster;
 };
+
+/* Without a wish: by the number of members, and what each variant can. */
+static void choose_best(const struct sim_diffusion_system *system, int64_t steps,
+                        struct choice *out)
+{
+    const bool small = diffusion_small_fits(system);
+    /* one multiprocessor a member wins only where the members fill the GPU */
+    const bool many = system->count * 8 > system->device->multiprocessors;
+    if (steps < STEPS_WORTH)
+        out->variant = steps > 1 && out->depth ? SIM_DIFFUSION_BLOCKED : out->variant;
+    else if (small && many)
+        out->variant = SIM_DIFFUSION_SMALL;
+    else if (!many && diffusion_cluster_plan(system, &out->cluster))
+        out->variant = SIM_DIFFUSION_CLUSTER;
+    else if (small)
+        out->variant = SIM_DIFFUSION_SMALL;
+    else if (out->depth)
+        out->variant = SIM_DIFFUSION_BLOCKED;
+}
 
 static enum sim_status cannot(const char *variant, const char *why)
 {
@@ -173,35 +266,35 @@ static enum sim_status cannot(const char *variant, const char *why)
 static enum sim_status choose(const struct sim_diffusion_system *system, int64_t steps,
                               struct choice *out)
 {
-    const enum sim_diffusion_variant asked = system->tuning.variant;
-    const int blocks = diffusion_small_blocks(system);
-    const int depth = diffusion_blocked_depth(system, best_depth(system));
-    *out = {SIM_DIFFUSION_PLAIN, 1};
-    switch (asked) {
+    const char *const fields =
+        "the grid is too large, or D, sources or a mask are fields";
+    *out = {SIM_DIFFUSION_PLAIN, 1, {0, 0, 0, 0, 0, 0}};
+    out->depth = diffusion_blocked_depth(
+        system, system->tuning.depth ? system->tuning.depth : DEPTH_BEST);
+    const bool by_itself = system->tuning.variant == SIM_DIFFUSION_AUTO;
+    switch (system->tuning.variant) {
     case SIM_DIFFUSION_SMALL:
-    case SIM_DIFFUSION_CLUSTER:
-        if (blocks != 1)
-            return cannot(asked == SIM_DIFFUSION_SMALL ? "small" : "cluster",
-                          "the grid is too large, or D, sources or a mask are fields");
+        if (!diffusion_small_fits(system))
+            return cannot("small", fields);
         out->variant = SIM_DIFFUSION_SMALL;
-        return SIM_OK;
+        break;
+    case SIM_DIFFUSION_CLUSTER:
+        if (!diffusion_cluster_plan(system, &out->cluster))
+            return cannot("cluster", "the GPU has no clusters, the grid is too large, or "
+                                     "D, sources or a mask are fields");
+        out->variant = SIM_DIFFUSION_CLUSTER;
+        break;
     case SIM_DIFFUSION_BLOCKED:
-        if (!depth)
+        if (!out->depth)
             return cannot("blocked", "D, sources or a mask are fields, or there is a "
                                      "reaction with unequal axes or sources");
-        *out = {SIM_DIFFUSION_BLOCKED, depth};
-        return SIM_OK;
-    case SIM_DIFFUSION_PLAIN:
-        return SIM_OK;
+        out->variant = SIM_DIFFUSION_BLOCKED;
+        break;
     default:
         break;
     }
-    /* few members leave most of the GPU idle, but many steps in one launch win back more
-     */
-    if (blocks == 1 && steps >= 4)
-        *out = {SIM_DIFFUSION_SMALL, 1};
-    else if (depth && steps > 1)
-        *out = {SIM_DIFFUSION_BLOCKED, depth};
+    if (by_itself)
+        choose_best(system, steps, out);
     return SIM_OK;
 }
 
@@ -216,7 +309,7 @@ static void swap(struct sim_diffusion_system *system)
     }
 }
 
-/* A launch of the small variant must end soon: interrupts are looked at between launches.
+/* A launch of many steps must end soon: interrupts are looked at between launches.
  */
 #define SMALL_STEPS 16384
 
@@ -229,6 +322,10 @@ static enum sim_status one_pass(const struct sim_diffusion_system *system,
     if (choice->variant == SIM_DIFFUSION_SMALL) {
         *done = most < SMALL_STEPS ? most : SMALL_STEPS;
         return diffusion_small_cuda(system, *done, signal);
+    }
+    if (choice->variant == SIM_DIFFUSION_CLUSTER) {
+        *done = most < SMALL_STEPS ? most : SMALL_STEPS;
+        return diffusion_cluster_cuda(system, &choice->cluster, *done, signal);
     }
     if (choice->variant == SIM_DIFFUSION_BLOCKED) {
         const int depth =
@@ -263,6 +360,12 @@ static enum sim_status diffusion_describe_cuda(const struct sim_diffusion_system
     SIM_TRY(choose(system, steps, &choice));
     if (choice.variant == SIM_DIFFUSION_SMALL)
         snprintf(text, size, "small, a multiprocessor a grid");
+    else if (choice.variant == SIM_DIFFUSION_CLUSTER)
+        snprintf(text, size,
+                 "a cluster of %d multiprocessors a grid, %d step%s between "
+                 "exchanges",
+                 choice.cluster.blocks, choice.cluster.exchange,
+                 choice.cluster.exchange == 1 ? "" : "s");
     else if (choice.variant == SIM_DIFFUSION_BLOCKED)
         snprintf(text, size, "blocked, %d steps a pass", choice.depth);
     else

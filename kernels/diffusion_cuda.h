@@ -40,7 +40,37 @@ static __device__ __forceinline__ void store_quad(real *at, const real *v)
 #endif
 }
 
+/* The same, of what is not read again soon. */
+static __device__ __forceinline__ void stream_quad(real *at, const real *v)
+{
+#ifdef SIM_DOUBLE
+    __stcs(reinterpret_cast<double2 *>(at), make_double2(v[0], v[1]));
+    __stcs(reinterpret_cast<double2 *>(at) + 1, make_double2(v[2], v[3]));
+#else
+    __stcs(reinterpret_cast<float4 *>(at), make_float4(v[0], v[1], v[2], v[3]));
+#endif
+}
+
 #define EVERY_LANE 0xffffffffu
+
+static __device__ __forceinline__ int wrapped(int k, int n)
+{
+    k %= n;
+    return k < 0 ? k + n : k;
+}
+
+/* The cell outside side `side` at its cell k; cells and rows outside the domain may ask,
+ * and get something. Rare, so not worth a place among the hot code. */
+[[maybe_unused]] static __device__ __noinline__ real
+outside(const struct diffusion_args *a, int s, int side, int k, const real *signal,
+        real u0, real u1)
+{
+    const bool along_y = side == SIM_WEST || side == SIM_EAST;
+    const int n = (int)(along_y ? a->ny : a->nx);
+    if (k < 0 || k >= n)
+        k = (along_y ? a->periodic_y : a->periodic_x) ? wrapped(k, n) : k < 0 ? 0 : n - 1;
+    return diffusion_outside(a, s, side, k, signal, u0, u1);
+}
 
 /* Several steps in one pass (diffusion_cuda_blocked.cu). The largest depth there is that
  * is at most `most`, 0 if none serves this system; and one pass of such a depth. */
@@ -50,14 +80,28 @@ int diffusion_blocked_depth(const struct sim_diffusion_system *, int64_t most);
 enum sim_status diffusion_blocked_cuda(const struct sim_diffusion_system *, int depth,
                                        const real *signal);
 
-/* All steps in one multiprocessor, or in a cluster of them, a member
- * (diffusion_cuda_small.cu): how many that takes, 0 when it is not possible; and the
- * steps, from now to next. */
-#define diffusion_small_blocks SIM_TYPED(diffusion_small_blocks)
-#define diffusion_small_cuda   SIM_TYPED(diffusion_small_cuda)
-int diffusion_small_blocks(const struct sim_diffusion_system *);
+/* All steps in one multiprocessor a member (diffusion_cuda_small.cu): is that possible;
+ * and the steps, from now to next. */
+#define diffusion_small_fits SIM_TYPED(diffusion_small_fits)
+#define diffusion_small_cuda SIM_TYPED(diffusion_small_cuda)
+bool diffusion_small_fits(const struct sim_diffusion_system *);
 enum sim_status diffusion_small_cuda(const struct sim_diffusion_system *, int64_t steps,
                                      const real *signal);
+
+/* All steps in a cluster of multiprocessors a member (diffusion_cuda_cluster.cu): how, or
+ * false when it is not possible; and the steps, from now to next. */
+struct diffusion_cluster {
+    int entry, blocks, across, up; /* across, up: warps of a block */
+    int exchange;                  /* steps between exchanges */
+    size_t bytes;                  /* shared memory of a block */
+};
+#define diffusion_cluster_plan SIM_TYPED(diffusion_cluster_plan)
+#define diffusion_cluster_cuda SIM_TYPED(diffusion_cluster_cuda)
+bool diffusion_cluster_plan(const struct sim_diffusion_system *,
+                            struct diffusion_cluster *);
+enum sim_status diffusion_cluster_cuda(const struct sim_diffusion_system *,
+                                       const struct diffusion_cluster *, int64_t steps,
+                                       const real *signal);
 
 /* Operations of the table that live in diffusion_cuda_line.cu; contracts in diffusion.h.
  */

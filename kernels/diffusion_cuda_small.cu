@@ -418,10 +418,10 @@ static const struct entry *find(const struct sim_diffusion_system *system, int *
     return NULL;
 }
 
-int diffusion_small_blocks(const struct sim_diffusion_system *system)
+bool diffusion_small_fits(const struct sim_diffusion_system *system)
 {
     int across, up;
-    return find(system, &across, &up) ? 1 : 0;
+    return find(system, &across, &up) != NULL;
 }
 
 enum sim_status diffusion_small_cuda(const struct sim_diffusion_system *system,

@@ -73,4 +73,30 @@ static enum sim_status sim_launch_together(struct sim_device *device, const char
     return sim_launched(device, name, start);
 }
 
+/* The same for a kernel whose blocks work in clusters of `cluster` (compute
+ * capability 9.0 and up); grid.x must be a multiple of it. */
+template <typename... Parameter, typename... Argument>
+static enum sim_status sim_launch_cluster(struct sim_device *device, const char *name,
+                                          void (*kernel)(Parameter...), dim3 grid,
+                                          dim3 block, size_t shared_bytes,
+                                          unsigned cluster, Argument... arguments)
+{
+    if (device->lost)
+        return sim_fail(SIM_DEVICE, "%s", device->lost_text);
+    double start = device->sync ? sim_launch_clock() : 0.0;
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid, config.blockDim = block,
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = sim_stream(device);
+    config.attrs = &attribute, config.numAttrs = 1;
+    SIM_TRY(sim_cuda_status(
+        device, cudaLaunchKernelEx(&config, kernel, static_cast<Parameter>(arguments)...),
+        name));
+    return sim_launched(device, name, start);
+}
+
 #endif

@@ -1,12 +1,15 @@
 /* bench_diffusion.c - how fast diffusion is, beside the copy bandwidth of the same run.
  *
- *     bench_diffusion [cpu|cuda|cuda:K] [--quick] [--sweep] [--threads T] [N ...]
+ *     bench_diffusion [cpu|cuda|cuda:K] [--quick] [--threads T] [N ...]
+ *     bench_diffusion sweep [cuda|cuda:K] [N ...]
+ *     bench_diffusion small [cpu|cuda|cuda:K]
  *
  * For each side N of a square: one pass a step, the blocked variant and what is chosen by
  * itself, in cells a second (a cell updated once counts once), single and double, and
  * Gray-Scott. Then the small grids: 100 x 100 for 1000 steps by every variant, and an
- * ensemble of Gray-Scott runs. --sweep also prints the blocked variant at every depth and
- * several heights of its chunks. --quick takes shorter samples. */
+ * ensemble of Gray-Scott runs. --quick takes shorter samples. sweep: the blocked variant
+ * and clusters at many values of what they are tuned by, a line each, in less than a
+ * minute; small: the small grids alone. */
 #include "../../src/diffusion.h"
 #include "ceiling/ceiling.h"
 
@@ -20,7 +23,7 @@
 
 struct request {
     const char *device;
-    bool quick, sweep;
+    bool quick, sweep, small;
     int threads, count;
     int64_t n[SIZES_MAX];
 };
@@ -58,8 +61,7 @@ struct work {
     int64_t n, count;
     bool is_double;
     enum sim_reaction reaction;
-    enum sim_diffusion_variant variant;
-    int depth, rows;
+    struct sim_diffusion_tuning tuning;
 };
 
 static bool make(struct sim_device *device, const struct work *w, struct sim_diffusion *d)
@@ -77,7 +79,7 @@ static bool make(struct sim_device *device, const struct work *w, struct sim_dif
         .number = {0.037, 0.097},
         .reaction = w->reaction,
         .is_double = w->is_double,
-        .tuning = {.variant = w->variant, .depth = w->depth, .rows = w->rows}};
+        .tuning = w->tuning};
     if (sim_diffusion_new(device, &desc, d) != SIM_OK)
         return false;
     must(sim_field_paint(
@@ -86,71 +88,161 @@ static bool make(struct sim_device *device, const struct work *w, struct sim_dif
     return true;
 }
 
-/* A line of the table; false where it cannot be done. */
-static bool line(struct sim_device *device, const struct work *w, const char *what,
-                 double copy, double budget)
+static void print_tuning(const struct sim_diffusion_tuning *t)
 {
-    struct sim_diffusion d;
+    if (t->depth)
+        printf(", depth %d", t->depth);
+    if (t->cells)
+        printf(", cells %d", t->cells);
+    if (t->rows)
+        printf(", rows %d", t->rows);
+    if (t->waves)
+        printf(", waves %d", t->waves);
+    if (t->blocks)
+        printf(", blocks %d", t->blocks);
+}
+
+/* A line of the table; nothing where it cannot be done. */
+static void measure(struct sim_diffusion *d, const struct work *w, const char *what,
+                    double copy, double budget)
+{
     char how[96];
-    if (!make(device, w, &d)) {
-        printf("%-22s %6lld^2  %s\n", what, (long long)w->n, sim_error_text());
-        return false;
-    }
-    if (sim_diffusion_describe(&d, 48, how, sizeof how) != SIM_OK) {
-        sim_diffusion_free(&d);
-        return false;
-    }
+    d->system.tuning = w->tuning;
+    if (sim_diffusion_describe(d, 48, how, sizeof how) != SIM_OK)
+        return;
     const double cells = (double)w->n * (double)w->n * (double)(w->count ? w->count : 1);
-    const double seconds = step_seconds(&d, budget);
-    const double bytes = 2 * d.system.species * (w->is_double ? 8 : 4) * cells / seconds;
+    const double seconds = step_seconds(d, budget);
+    const double bytes = 2 * d->system.species * (w->is_double ? 8 : 4) * cells / seconds;
     printf("%-22s %6lld^2", what, (long long)w->n);
     if (w->count > 1)
         printf(" x %lld", (long long)w->count);
     printf("  %10.3f us/step  %8.1f Gcell/s  %5.2f x copy   %s", seconds * 1e6,
            cells / seconds * 1e-9, bytes / copy, how);
-    if (w->rows)
-        printf(", rows %d", w->rows);
+    print_tuning(&w->tuning);
     printf("\n");
     fflush(stdout);
-    sim_diffusion_free(&d);
-    return true;
 }
 
-static void sweep(struct sim_device *device, struct work w, const char *what, double copy,
-                  double budget)
+static void line(struct sim_device *device, const struct work *w, const char *what,
+                 double copy, double budget)
 {
-    static const int depths[] = {2, 4, 6, 8, 12, 16}, rows[] = {0, 32, 64, 128, 256, 512};
-    for (int k = 0; k < 6; k++)
-        for (int n = 0; n < 6; n++) {
-            w.variant = SIM_DIFFUSION_BLOCKED, w.depth = depths[k], w.rows = rows[n];
-            line(device, &w, what, copy, budget);
-        }
+    struct sim_diffusion d;
+    if (!make(device, w, &d)) {
+        printf("%-22s %6lld^2  %s\n", what, (long long)w->n, sim_error_text());
+        return;
+    }
+    measure(&d, w, what, copy, budget);
+    sim_diffusion_free(&d);
+}
+
+static const struct {
+    const char *what;
+    bool is_double;
+    enum sim_reaction reaction;
+} kinds[] = {{"single", false, SIM_REACTION_NONE},
+             {"double", true, SIM_REACTION_NONE},
+             {"Gray-Scott", false, SIM_GRAY_SCOTT}};
+
+/* The blocked variant: which depth and width, and how often the GPU is filled. */
+static void sweep_blocked(struct sim_diffusion *d, struct work w, int kind, double copy)
+{
+    static const int depths[] = {1, 2, 4, 8, 12}, cells[] = {4, 8};
+    for (int k = 0; k < 5; k++)
+        for (int c = 0; c < 2; c++)
+            for (int waves = 1; waves <= 4; waves++) {
+                /* two widths there are of this depth alone */
+                const bool both = depths[k] == 8 && kind == 0;
+                if ((c && !both) || (depths[k] == 1 && waves > 2))
+                    continue;
+                w.tuning = (struct sim_diffusion_tuning){.variant = SIM_DIFFUSION_BLOCKED,
+                                                         .depth = depths[k],
+                                                         .cells = both ? cells[c] : 0,
+                                                         .waves = waves};
+                measure(d, &w, kinds[kind].what, copy, 0.01);
+            }
+}
+
+static void sweep_cluster(struct sim_diffusion *d, struct work w, int kind, double copy)
+{
+    static const int steps[] = {1, 2, 4}, rows[] = {2, 4, 8}, blocks[] = {8, 16};
+    for (int k = 0; k < 3; k++)
+        for (int r = 0; r < 3; r++)
+            for (int b = 0; b < 2; b++) {
+                w.tuning = (struct sim_diffusion_tuning){.variant = SIM_DIFFUSION_CLUSTER,
+                                                         .depth = steps[k],
+                                                         .rows = rows[r],
+                                                         .blocks = blocks[b]};
+                measure(d, &w, kinds[kind].what, copy, 0.004);
+            }
+    w.tuning = (struct sim_diffusion_tuning){.variant = SIM_DIFFUSION_SMALL};
+    measure(d, &w, kinds[kind].what, copy, 0.004);
+    w.tuning = (struct sim_diffusion_tuning){.variant = SIM_DIFFUSION_BLOCKED};
+    measure(d, &w, kinds[kind].what, copy, 0.004);
+}
+
+static void sweep_size(struct sim_device *device, int64_t n, int kind, double copy)
+{
+    struct work w = {.n = n,
+                     .is_double = kinds[kind].is_double,
+                     .reaction = kinds[kind].reaction,
+                     .tuning = {.variant = SIM_DIFFUSION_PLAIN}};
+    struct sim_diffusion d;
+    if (!make(device, &w, &d)) {
+        printf("%-22s %6lld^2  %s\n", kinds[kind].what, (long long)n, sim_error_text());
+        return;
+    }
+    measure(&d, &w, kinds[kind].what, copy, 0.01);
+    if (n <= 512)
+        sweep_cluster(&d, w, kind, copy);
+    else
+        sweep_blocked(&d, w, kind, copy);
+    sim_diffusion_free(&d);
+}
+
+static void sweep(struct sim_device *device, const struct request *r, const double *copy)
+{
+    for (int k = 0; k < r->count; k++)
+        for (int kind = 0; kind < 3; kind++)
+            sweep_size(device, r->n[k], kind, copy[kinds[kind].is_double]);
 }
 
 static void square(struct sim_device *device, const struct request *r, int64_t n,
                    const double *copy)
 {
-    static const struct {
-        const char *what;
-        bool is_double;
-        enum sim_reaction reaction;
-    } kinds[] = {{"single", false, SIM_REACTION_NONE},
-                 {"double", true, SIM_REACTION_NONE},
-                 {"Gray-Scott", false, SIM_GRAY_SCOTT}};
     const double budget = r->quick ? 0.02 : 0.1;
     for (int k = 0; k < 3; k++) {
         struct work w = {.n = n,
                          .is_double = kinds[k].is_double,
                          .reaction = kinds[k].reaction,
-                         .variant = SIM_DIFFUSION_PLAIN};
+                         .tuning = {.variant = SIM_DIFFUSION_PLAIN}};
         line(device, &w, kinds[k].what, copy[w.is_double], budget);
-        w.variant = SIM_DIFFUSION_BLOCKED;
+        w.tuning.variant = SIM_DIFFUSION_BLOCKED;
         line(device, &w, kinds[k].what, copy[w.is_double], budget);
-        w.variant = SIM_DIFFUSION_AUTO;
+        w.tuning.variant = SIM_DIFFUSION_AUTO;
         line(device, &w, kinds[k].what, copy[w.is_double], budget);
-        if (r->sweep)
-            sweep(device, w, kinds[k].what, copy[w.is_double], budget / 4);
     }
+}
+
+/* 100 times ten steps and the state read back. */
+static double time_outputs(struct sim_diffusion *d)
+{
+    const size_t bytes =
+        (size_t)d->system.pitch * (size_t)d->system.ny * d->ops->real_bytes;
+    double best = HUGE_VAL;
+    void *host;
+    must(sim_host_new(d->system.device, bytes, &host));
+    for (int k = 0; k < SAMPLES; k++) {
+        const double start = bench_clock();
+        for (int n = 0; n < 100; n++) {
+            must(sim_diffusion_step(d, 10));
+            const struct sim_buffer *now =
+                &d->arrays[0][d->system.now[0] == d->arrays[0][0].data ? 0 : 1];
+            must(sim_buffer_read(now, 0, host, bytes));
+        }
+        best = fmin(best, bench_clock() - start);
+    }
+    sim_host_free(d->system.device, host);
+    return best;
 }
 
 static void small_grids(struct sim_device *device, const double *copy)
@@ -159,7 +251,7 @@ static void small_grids(struct sim_device *device, const double *copy)
     for (int k = 0; k < 8; k++)
         for (int v = SIM_DIFFUSION_AUTO; v <= SIM_DIFFUSION_CLUSTER; v++) {
             const struct work w = {.n = sides[k],
-                                   .variant = (enum sim_diffusion_variant)v};
+                                   .tuning = {.variant = (enum sim_diffusion_variant)v}};
             line(device, &w, "small grid", copy[0], 0.02);
         }
     struct work text = {.n = 100};
@@ -167,13 +259,14 @@ static void small_grids(struct sim_device *device, const double *copy)
     if (make(device, &text, &d)) {
         time_steps(&d, 1000);
         printf("100 x 100, 1000 steps: %.3f ms\n", 1e3 * time_steps(&d, 1000));
+        printf("the same with 100 outputs read back: %.3f ms\n", 1e3 * time_outputs(&d));
         sim_diffusion_free(&d);
     }
     for (int v = SIM_DIFFUSION_AUTO; v <= SIM_DIFFUSION_CLUSTER; v++) {
         const struct work w = {.n = 128,
                                .count = device->kind == SIM_CPU ? 12 : 1200,
                                .reaction = SIM_GRAY_SCOTT,
-                               .variant = (enum sim_diffusion_variant)v};
+                               .tuning = {.variant = (enum sim_diffusion_variant)v}};
         line(device, &w, "ensemble, Gray-Scott", copy[0], 0.1);
     }
 }
@@ -181,13 +274,17 @@ static void small_grids(struct sim_device *device, const double *copy)
 static struct request read_request(int argc, char **argv)
 {
     static const int64_t cuda[] = {2048, 4096, 8192, 8191, 16384},
-                         cpu[] = {1024, 4096, 8192};
+                         cpu[] = {1024, 4096, 8192},
+                         sweep_sizes[] = {64,   100,  128,  256,  512,
+                                          2048, 4096, 8192, 16384};
     struct request r = {.device = "auto"};
     for (int k = 1; k < argc; k++) {
         if (!strcmp(argv[k], "--quick"))
             r.quick = true;
-        else if (!strcmp(argv[k], "--sweep"))
+        else if (!strcmp(argv[k], "sweep"))
             r.sweep = true;
+        else if (!strcmp(argv[k], "small"))
+            r.small = true;
         else if (!strcmp(argv[k], "--threads") && k + 1 < argc)
             r.threads = atoi(argv[++k]);
         else if (argv[k][0] >= '0' && argv[k][0] <= '9' && r.count < SIZES_MAX)
@@ -198,8 +295,12 @@ static struct request read_request(int argc, char **argv)
     if (r.count)
         return r;
     const bool on_cpu = !strcmp(r.device, "cpu");
-    r.count = on_cpu ? 3 : 5;
-    memcpy(r.n, on_cpu ? cpu : cuda, (size_t)r.count * sizeof *r.n);
+    r.count = on_cpu ? 3 : r.sweep ? 9 : 5;
+    memcpy(r.n,
+           on_cpu    ? cpu
+           : r.sweep ? sweep_sizes
+                     : cuda,
+           (size_t)r.count * sizeof *r.n);
     return r;
 }
 
@@ -216,9 +317,12 @@ int main(int argc, char **argv)
     const double copy[2] = {single.copy, twice.copy};
     printf("%s: copy %.0f GB/s, %d threads\n", device->name, single.copy * 1e-9,
            device->threads);
-    for (int k = 0; k < r.count; k++)
+    if (r.sweep)
+        sweep(device, &r, copy);
+    for (int k = 0; k < r.count && !r.sweep && !r.small; k++)
         square(device, &r, r.n[k], copy);
-    small_grids(device, copy);
+    if (!r.sweep)
+        small_grids(device, copy);
     sim_device_close(device);
     return 0;
 }
