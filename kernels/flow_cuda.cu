@@ -43,10 +43,12 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
     FLOW_ELEMENTS(i, j, a.nx + 1, a.ny + 1)
     {
         const int64_t c = j * a.pitch + i;
+        /* both before either is stored, so that the loads go out together */
+        const real f = flow_tentative_u(&a, dt, c), g = flow_tentative_v(&a, dt, c);
         if (j < a.ny)
-            a.f[c] = flow_tentative_u(&a, dt, c);
+            a.f[c] = f;
         if (i < a.nx)
-            a.g[c] = flow_tentative_v(&a, dt, c);
+            a.g[c] = g;
     }
 }
 
@@ -303,12 +305,25 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
     FLOW_ELEMENTS(i, j, a.nx + 1, a.ny + 1)
     {
         const int64_t c = j * a.pitch + i;
-        if (j < a.ny)
-            change = larger(change, flow_correct_u(&a, i, c));
-        if (i < a.nx)
-            change = larger(change, flow_correct_v(&a, j, c));
-        if (ends && i < a.nx && j < a.ny)
-            a.p[c] = a.p[c] + a.solution[c] * inv_dt;
+        const bool has_u = j < a.ny, has_v = i < a.nx;
+        const bool half_x = !a.periodic_x && (i == 0 || i == a.nx);
+        const bool half_y = !a.periodic_y && (j == 0 || j == a.ny);
+        const real x = a.solution[c], west = a.solution[c - 1],
+                   south = a.solution[c - a.pitch], p = a.p[c];
+        const unsigned flags = a.flags[c];
+        real u = a.u[c], f = a.f[c], v = a.v[c], g = a.g[c];
+        const int64_t by_u =
+            flow_corrected(&u, &f, (x - west) * ((half_x ? (real)2 : (real)1) * a.inv_dx),
+                           flags & SIM_FLOW_U);
+        const int64_t by_v = flow_corrected(
+            &v, &g, (x - south) * ((half_y ? (real)2 : (real)1) * a.inv_dy),
+            flags & SIM_FLOW_V);
+        if (has_u)
+            a.u[c] = u, a.f[c] = f, change = larger(change, by_u);
+        if (has_v)
+            a.v[c] = v, a.g[c] = g, change = larger(change, by_v);
+        if (ends && has_u && has_v)
+            a.p[c] = p + x * inv_dt;
     }
     offer(a.control, SIZE_CHANGE, change);
     if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(a.control))
@@ -319,6 +334,8 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
 }
 
 /* --- regions without an opening ----------------------------------------------------- */
+
+#define EACH (SIM_FLOW_CHUNK / FLOW_LANES) /* cells of a chunk, a thread */
 
 static __device__ bool centres_now(const struct sim_flow_control *k, bool always)
 {
@@ -350,8 +367,15 @@ static __global__ void __launch_bounds__(FLOW_LANES)
         int64_t until;
         const int64_t from = flow_chunk_cells(&s, region, k, &until);
         double mine = 0;
-        for (int64_t c = from + t; c < until; c += FLOW_LANES)
-            mine = mine + (double)x[flow_closed_cell(&s, c)];
+        real value[EACH];
+#pragma unroll
+        for (int n = 0; n < EACH; n++) {
+            const int64_t c = from + t + n * FLOW_LANES;
+            value[n] = c < until ? x[flow_closed_cell(&s, c)] : (real)0;
+        }
+#pragma unroll
+        for (int n = 0; n < EACH; n++)
+            mine = mine + (double)value[n];
         __syncthreads();
         shared[t] = mine;
         halve(shared);
@@ -382,10 +406,18 @@ static __global__ void __launch_bounds__(FLOW_LANES)
         }
         int64_t until;
         const int64_t from = flow_chunk_cells(&s, region, k, &until);
-        for (int64_t c = from + t; c < until; c += FLOW_LANES) {
-            real *at = &x[flow_closed_cell(&s, c)];
-            *at = *at - mean;
+        real value[EACH];
+        int64_t at[EACH];
+#pragma unroll
+        for (int n = 0; n < EACH; n++) {
+            const int64_t c = from + t + n * FLOW_LANES;
+            at[n] = c < until ? flow_closed_cell(&s, c) : -1;
+            value[n] = at[n] < 0 ? (real)0 : x[at[n]];
         }
+#pragma unroll
+        for (int n = 0; n < EACH; n++)
+            if (at[n] >= 0)
+                x[at[n]] = value[n] - mean;
     }
 }
 

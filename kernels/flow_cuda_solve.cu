@@ -56,10 +56,9 @@ struct vectors {
 
 /* A level in shared memory: arrays with a ring of ghosts. */
 struct small {
-    const struct poisson_grid *g;
-    real *b, *x, *t;
-    real *cx, *cy, *di;
-    int nx, ny, pitch;
+    int nx, ny, fx, fy, pitch, count;
+    unsigned inverse;        /* of nx, times 2^32 */
+    int b, x, t, cx, cy, di; /* where in shared->tail */
 };
 
 struct shared {
@@ -84,12 +83,13 @@ static __device__ __noinline__ void meet(const struct solve *s, uint64_t *goal)
     if (threadIdx.x == 0) {
         uint64_t *count = &s->control->met, seen;
         asm volatile("red.release.gpu.global.add.u64 [%0], 1;" : : "l"(count) : "memory");
-        do
-            asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+        do /* no acquire in the loop: it would empty the cache of those at work beside */
+            asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
                          : "=l"(seen)
                          : "l"(count)
                          : "memory");
         while (seen < *goal);
+        asm volatile("fence.acq_rel.gpu;" : : : "memory");
     }
     __syncthreads();
 }
@@ -131,7 +131,7 @@ struct cell {
 /* i mod n, for i not far beyond 0 .. n - 1 and n to 2^20. */
 static __device__ __forceinline__ int round_about(int i, int n)
 {
-    return i - n * (int)floorf(((float)i + 0.5f) * (1.0f / (float)n));
+    return i - n * (int)floorf(((float)i + 0.5f) * __fdividef(1.0f, (float)n));
 }
 
 static __device__ __forceinline__ int nearest(int i, int n)
@@ -139,6 +139,7 @@ static __device__ __forceinline__ int nearest(int i, int n)
     return i < 0 ? 0 : i < n ? i : n - 1;
 }
 
+template <bool ROUND>
 static __device__ __forceinline__ struct cell cell_at(const struct solve *s,
                                                       const struct poisson_grid *g,
                                                       struct tile t, int ti, int tj)
@@ -147,15 +148,16 @@ static __device__ __forceinline__ struct cell cell_at(const struct solve *s,
     const bool in_x = i >= 0 && i < nx, in_y = j >= 0 && j < ny;
     struct cell cell;
     cell.ti = ti, cell.tj = tj;
-    cell.i = s->periodic_x ? round_about(i, nx) : nearest(i, nx);
-    cell.j = s->periodic_y ? round_about(j, ny) : nearest(j, ny);
+    cell.i = ROUND && s->periodic_x ? round_about(i, nx) : nearest(i, nx);
+    cell.j = ROUND && s->periodic_y ? round_about(j, ny) : nearest(j, ny);
     cell.c = cell.j * g->pitch + cell.i;
-    cell.in = (in_x || s->periodic_x) && (in_y || s->periodic_y);
+    cell.in = (in_x || (ROUND && s->periodic_x)) && (in_y || (ROUND && s->periodic_y));
     return cell;
 }
 
 /* Cell k of those around a tile: first the rim of one cell, then those straight beyond.
  */
+template <bool ROUND>
 static __device__ __forceinline__ struct cell
 rim_cell(const struct solve *s, const struct poisson_grid *g, struct tile t, int k)
 {
@@ -169,7 +171,7 @@ rim_cell(const struct solve *s, const struct poisson_grid *g, struct tile t, int
     else
         i = far < 2 * POISSON_TILE ? along : end,
         j = far < 2 * POISSON_TILE ? end : along;
-    return cell_at(s, g, t, i, j);
+    return cell_at<ROUND>(s, g, t, i, j);
 }
 
 /* A thread's cells: ROWS of the tile, one around it, and of the first four threads one
@@ -183,6 +185,7 @@ struct own {
     int rows; /* how many of the first ROWS are the grid's own */
 };
 
+template <bool ROUND>
 static __device__ __forceinline__ struct own
 own_of(const struct solve *s, const struct poisson_grid *g, struct tile t)
 {
@@ -192,9 +195,9 @@ own_of(const struct solve *s, const struct poisson_grid *g, struct tile t)
     o.rows = t.i + lane >= (int)g->nx || left <= 0 ? 0 : left < ROWS ? left : ROWS;
 #pragma unroll
     for (int k = 0; k < ROWS; k++)
-        o.cell[k] = cell_at(s, g, t, lane, row + k);
-    o.cell[NEAR] = rim_cell(s, g, t, threadIdx.x);
-    o.cell[MORE] = rim_cell(
+        o.cell[k] = cell_at<ROUND>(s, g, t, lane, row + k);
+    o.cell[NEAR] = rim_cell<ROUND>(s, g, t, threadIdx.x);
+    o.cell[MORE] = rim_cell<ROUND>(
         s, g, t, (int)threadIdx.x + THREADS < last ? threadIdx.x + THREADS : last);
     return o;
 }
@@ -224,6 +227,7 @@ static __device__ __forceinline__ real flux_at(const struct poisson_faces *f,
 }
 
 /* Stores a value, and copies of it beyond periodic sides. */
+template <bool ROUND>
 static __device__ __forceinline__ void put(const struct solve *s,
                                            const struct poisson_grid *g, real *x, int i,
                                            int j, real value)
@@ -231,6 +235,8 @@ static __device__ __forceinline__ void put(const struct solve *s,
     const int nx = (int)g->nx, ny = (int)g->ny;
     real *to = x + j * g->pitch + i;
     *to = value;
+    if (!ROUND)
+        return;
     const bool left = s->periodic_x && i == 0, right = s->periodic_x && i == nx - 1;
     const bool low = s->periodic_y && j == 0, high = s->periodic_y && j == ny - 1;
     if (!(left || right || low || high))
@@ -399,10 +405,10 @@ static __device__ __forceinline__ void coarse_sums(const struct poisson_grid *g,
 
 /* r - alpha q in the place of `value`; the solution and the largest of the tile's cells.
  */
-static __device__ __forceinline__ double end_cycle(const struct solve *s,
-                                                   const struct poisson_grid *g,
-                                                   const struct ending *e,
-                                                   const struct own *o, real *value)
+template <bool ROUND>
+static __device__ __forceinline__ double
+end_cycle(const struct solve *s, const struct poisson_grid *g, const struct ending *e,
+          const struct own *o, real *value)
 {
     real q[CELLS], p[ROWS], x[ROWS];
     poisson_bits most = 0;
@@ -420,19 +426,21 @@ static __device__ __forceinline__ double end_cycle(const struct solve *s,
         if (k < o->rows) {
             const poisson_bits size = poisson_size(value[k]);
             e->r[o->cell[k].c] = value[k];
-            put(s, g, e->solution, o->cell[k].i, o->cell[k].j, x[k] + e->alpha * p[k]);
+            put<ROUND>(s, g, e->solution, o->cell[k].i, o->cell[k].j,
+                       x[k] + e->alpha * p[k]);
             most = size > most ? size : most;
         }
     return poisson_of_size(most);
 }
 
+template <bool ROUND>
 static __device__ void down_tile(const struct solve *s, struct shared *sh,
                                  const struct poisson_grid *g,
                                  const struct poisson_grid *coarse, struct tile t,
                                  const real *b, real *x, const struct ending *e)
 {
     real *y = sh->tile[0], *sweep = sh->tile[1];
-    const struct own o = own_of(s, g, t);
+    const struct own o = own_of<ROUND>(s, g, t);
     struct poisson_faces f[NEAR + 1];
     real value[CELLS], di[CELLS], residual[ROWS];
 #pragma unroll
@@ -442,7 +450,7 @@ static __device__ void down_tile(const struct solve *s, struct shared *sh,
     for (int k = 0; k <= NEAR; k++)
         f[k] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[k].c);
     if (e->update) {
-        const double most = end_cycle(s, g, e, &o, value);
+        const double most = end_cycle<ROUND>(s, g, e, &o, value);
         tile_total(s, sh, t, SLOT_LARGEST, most, 0);
     }
     if (!coarse)
@@ -470,6 +478,7 @@ static __device__ void down_tile(const struct solve *s, struct shared *sh,
     coarse_sums(g, coarse, &o, residual);
 }
 
+template <bool ROUND>
 static __device__ void down(const struct solve *s, struct shared *sh, int level,
                             const struct vectors *v, const struct ending *e)
 {
@@ -479,7 +488,7 @@ static __device__ void down(const struct solve *s, struct shared *sh, int level,
     const real *b = level ? g->b : v->r;
     real *x = level ? g->x : v->x;
     for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
-        down_tile(s, sh, g, coarse, tile_at(g, k), b, x, level ? &none : e);
+        down_tile<ROUND>(s, sh, g, coarse, tile_at(g, k), b, x, level ? &none : e);
         __syncthreads();
     }
 }
@@ -500,14 +509,14 @@ static __device__ __forceinline__ real correction(const struct poisson_grid *g,
 }
 
 /* z in the place of `to`; with r and q, their products with it. */
-static __device__ void up_tile(const struct solve *s, struct shared *sh,
-                               const struct poisson_grid *g,
-                               const struct poisson_grid *coarse, struct tile t,
-                               const real *e, const real *x, const real *b, real *to,
-                               const real *q, bool dots)
+template <bool ROUND>
+static __device__ void
+up_tile(const struct solve *s, struct shared *sh, const struct poisson_grid *g,
+        const struct poisson_grid *coarse, struct tile t, const real *e, const real *x,
+        const real *b, real *to, const real *q, bool dots)
 {
     real *before = sh->tile[0], *after = sh->tile[1];
-    const struct own o = own_of(s, g, t);
+    const struct own o = own_of<ROUND>(s, g, t);
     struct poisson_faces f[NEAR + 1];
     real value[CELLS], more[CELLS], r[NEAR + 1], di[NEAR + 1], last[ROWS];
 #pragma unroll
@@ -547,7 +556,7 @@ static __device__ void up_tile(const struct solve *s, struct shared *sh,
             const int here = at(o.cell[k].ti, o.cell[k].tj);
             const real z = poisson_smoothed(POISSON_SECOND, value[k], r[k], di[k],
                                             flux_at(&f[k], after, here));
-            put(s, g, to, o.cell[k].i, o.cell[k].j, z);
+            put<ROUND>(s, g, to, o.cell[k].i, o.cell[k].j, z);
             zr = zr + (double)z * (double)r[k];
             zq = zq + (double)z * (double)last[k];
         }
@@ -557,6 +566,7 @@ static __device__ void up_tile(const struct solve *s, struct shared *sh,
     }
 }
 
+template <bool ROUND>
 static __device__ void up(const struct solve *s, struct shared *sh, int level,
                           const struct vectors *v, const real *q)
 {
@@ -564,12 +574,14 @@ static __device__ void up(const struct solve *s, struct shared *sh, int level,
     const real *b = level ? g->b : v->r, *x = level ? g->x : v->x;
     real *to = level ? g->t : v->z;
     for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
-        up_tile(s, sh, g, coarse, tile_at(g, k), coarse->t, x, b, to, q, level == 0);
+        up_tile<ROUND>(s, sh, g, coarse, tile_at(g, k), coarse->t, x, b, to, q,
+                       level == 0);
         __syncthreads();
     }
 }
 
 /* The products where there is one level alone. */
+template <bool ROUND>
 static __device__ void products(const struct solve *s, struct shared *sh,
                                 const struct vectors *v, const real *q)
 {
@@ -577,7 +589,7 @@ static __device__ void products(const struct solve *s, struct shared *sh,
     const struct poisson_grid *g = &s->level[0];
     for (int64_t n = blockIdx.x; n < tile_count(g); n += gridDim.x) {
         const struct tile t = tile_at(g, n);
-        const struct own o = own_of(s, g, t);
+        const struct own o = own_of<ROUND>(s, g, t);
         double zr = 0, zq = 0;
         for (int k = 0; k < o.rows; k++) {
             const int64_t c = o.cell[0].c + k * g->pitch;
@@ -593,13 +605,14 @@ static __device__ void products(const struct solve *s, struct shared *sh,
 
 /* --- across ------------------------------------------------------------------------- */
 
+template <bool ROUND>
 static __device__ void across_tile(const struct solve *s, struct shared *sh,
                                    struct tile t, const struct vectors *v, real beta,
                                    bool first)
 {
     const struct poisson_grid *g = &s->level[0];
     real *p = sh->tile[0];
-    const struct own o = own_of(s, g, t);
+    const struct own o = own_of<ROUND>(s, g, t);
     struct poisson_faces f[ROWS];
     real value[NEAR + 1], old[NEAR + 1];
 #pragma unroll
@@ -628,112 +641,183 @@ static __device__ void across_tile(const struct solve *s, struct shared *sh,
     tile_total(s, sh, t, SLOT_PQ, pq, 0);
 }
 
+template <bool ROUND>
 static __device__ void across(const struct solve *s, struct shared *sh,
                               const struct vectors *v, real beta, bool first)
 {
     const struct poisson_grid *g = &s->level[0];
     for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
-        across_tile(s, sh, tile_at(g, k), v, beta, first);
+        across_tile<ROUND>(s, sh, tile_at(g, k), v, beta, first);
         __syncthreads();
     }
 }
 
 /* --- the coarse levels in one block ------------------------------------------------- */
 
-#define SMALL_CELLS(i, j, l)                                      \
-    for (int j = threadIdx.x / 32; j < (l).ny; j += THREADS / 32) \
-        for (int i = threadIdx.x % 32; i < (l).nx; i += 32)
+/* Cells of a level, n = cell (i, j) at c, a thread each. */
+#define SMALL_CELLS(l)                                     \
+    for (int n = threadIdx.x; n < (l).count; n += THREADS) \
+        for (struct spot at = spot_of(&(l), n); at.once; at.once = false)
 
-static __device__ __forceinline__ void
-small_put(const struct solve *s, const struct small *l, real *x, int i, int j, real value)
+struct spot {
+    int i, j, c;
+    bool once;
+};
+
+static __device__ __forceinline__ struct spot spot_of(const struct small *l, int n)
 {
-    real *to = x + j * l->pitch + i;
+    struct spot p;
+    p.j = l->nx == 1 ? n : (int)__umulhi((unsigned)n, l->inverse);
+    p.i = n - p.j * l->nx;
+    p.c = p.j * l->pitch + p.i;
+    p.once = true;
+    return p;
+}
+
+/* Stores, and copies beyond periodic sides. */
+template <bool ROUND>
+static __device__ __forceinline__ void small_put(const struct solve *s,
+                                                 const struct small *l, real *x,
+                                                 struct spot at, real value)
+{
+    real *to = x + at.c;
     *to = value;
-    const bool left = s->periodic_x && i == 0, right = s->periodic_x && i == l->nx - 1;
-    const bool low = s->periodic_y && j == 0, high = s->periodic_y && j == l->ny - 1;
+    if (!ROUND)
+        return;
+    const bool left = s->periodic_x && at.i == 0,
+               right = s->periodic_x && at.i == l->nx - 1;
+    const bool low = s->periodic_y && at.j == 0,
+               high = s->periodic_y && at.j == l->ny - 1;
     for (int a = right ? -1 : 0; a <= (left ? 1 : 0); a++)
         for (int b = high ? -1 : 0; b <= (low ? 1 : 0); b++)
             to[a * l->nx + b * l->ny * l->pitch] = value;
 }
 
-static __device__ __forceinline__ real small_flux(const struct small *l, const real *x,
-                                                  int c)
+static __device__ __forceinline__ real small_flux(const struct small *l, const real *m,
+                                                  const real *x, int c)
 {
-    const struct poisson_faces f = poisson_faces_of(l->cx, l->cy, l->pitch, c);
+    const struct poisson_faces f = poisson_faces_of(m + l->cx, m + l->cy, l->pitch, c);
     return poisson_flux(&f, x[c], x[c - 1], x[c + 1], x[c - l->pitch], x[c + l->pitch]);
 }
 
-/* x from b; t holds b di meanwhile. */
-static __device__ void small_pre(const struct solve *s, const struct small *l)
+template <bool ROUND>
+static __device__ __forceinline__ void
+small_smooth(const struct solve *s, const struct small *l, real *m, bool second)
 {
-    SMALL_CELLS(i, j, *l)
-    small_put(s, l, l->t, i, j, l->b[j * l->pitch + i] * l->di[j * l->pitch + i]);
-    __syncthreads();
-    SMALL_CELLS(i, j, *l)
-    {
-        const int c = j * l->pitch + i;
-        small_put(s, l, l->x, i, j,
-                  poisson_pre_of(l->b[c], l->di[c], small_flux(l, l->t, c)));
-    }
-    __syncthreads();
-}
-
-static __device__ void small_smooth(const struct solve *s, const struct small *l,
-                                    real omega, const real *x, real *to)
-{
-    SMALL_CELLS(i, j, *l)
-    {
-        const int c = j * l->pitch + i;
-        small_put(s, l, to, i, j,
-                  poisson_smoothed(omega, x[c], l->b[c], l->di[c], small_flux(l, x, c)));
-    }
+    const real *x = m + (second ? l->t : l->x);
+    real *to = m + (second ? l->x : l->t);
+    const real omega = second ? POISSON_SECOND : POISSON_FIRST;
+    SMALL_CELLS(*l)
+    small_put<ROUND>(s, l, to, at,
+                     poisson_smoothed(omega, x[at.c], m[l->b + at.c], m[l->di + at.c],
+                                      small_flux(l, m, x, at.c)));
     __syncthreads();
 }
 
-static __device__ __forceinline__ real small_residual(const struct small *l, int c)
+static __device__ __forceinline__ real small_residual(const struct small *l,
+                                                      const real *m, int c)
 {
-    return l->b[c] - small_flux(l, l->x, c);
+    return m[l->b + c] - small_flux(l, m, m + l->x, c);
 }
 
-static __device__ void small_down(const struct solve *s, const struct small *l,
-                                  const struct small *coarse)
+/* x from b by two sweeps (t holds b di meanwhile); the coarse level's b. */
+template <bool ROUND>
+static __device__ void small_down(const struct solve *s, struct shared *sh, int k)
 {
-    const int fx = l->g->fx, fy = l->g->fy, up = l->pitch;
-    small_pre(s, l);
-    SMALL_CELLS(I, J, *coarse)
+    const struct small l = sh->level[k], coarse = sh->level[k + 1];
+    real *m = sh->tail;
+    SMALL_CELLS(l)
+    small_put<ROUND>(s, &l, m + l.t, at, m[l.b + at.c] * m[l.di + at.c]);
+    __syncthreads();
+    SMALL_CELLS(l)
+    small_put<ROUND>(
+        s, &l, m + l.x, at,
+        poisson_pre_of(m[l.b + at.c], m[l.di + at.c], small_flux(&l, m, m + l.t, at.c)));
+    __syncthreads();
+    SMALL_CELLS(coarse)
     {
-        const int i = I * fx, j = J * fy, c = j * up + i;
-        const bool wide = fx == 2 && i + 1 < l->nx, high = fy == 2 && j + 1 < l->ny;
-        real sum = small_residual(l, c);
+        const int i = at.i * l.fx, j = at.j * l.fy, c = j * l.pitch + i;
+        const bool wide = l.fx == 2 && i + 1 < l.nx, high = l.fy == 2 && j + 1 < l.ny;
+        real sum = small_residual(&l, m, c);
         if (wide)
-            sum = sum + small_residual(l, c + 1);
+            sum = sum + small_residual(&l, m, c + 1);
         if (high) {
-            real above = small_residual(l, c + up);
+            real above = small_residual(&l, m, c + l.pitch);
             if (wide)
-                above = above + small_residual(l, c + up + 1);
+                above = above + small_residual(&l, m, c + l.pitch + 1);
             sum = sum + above;
         }
-        coarse->b[J * coarse->pitch + I] = sum;
+        m[coarse.b + at.c] = sum;
     }
     __syncthreads();
 }
 
-static __device__ void small_up(const struct solve *s, const struct small *l,
-                                const struct small *coarse)
+template <bool ROUND>
+static __device__ void small_up(const struct solve *s, struct shared *sh, int k)
 {
-    SMALL_CELLS(i, j, *l)
+    const struct small l = sh->level[k], coarse = sh->level[k + 1];
+    real *m = sh->tail;
+    SMALL_CELLS(l)
     {
-        const int I = l->g->fx == 2 ? i >> 1 : i, J = l->g->fy == 2 ? j >> 1 : j;
-        const int sx = l->g->fx == 1 ? 0 : (i & 1 ? 1 : -1);
-        const int sy = l->g->fy == 1 ? 0 : (j & 1 ? 1 : -1);
-        small_put(s, l, l->x, i, j,
-                  l->x[j * l->pitch + i] +
-                      poisson_corrected(coarse->x, coarse->cx, coarse->cy, coarse->pitch,
-                                        J * coarse->pitch + I, sx, sy));
+        const int I = l.fx == 2 ? at.i >> 1 : at.i, J = l.fy == 2 ? at.j >> 1 : at.j;
+        const int sx = l.fx == 1 ? 0 : (at.i & 1 ? 1 : -1);
+        const int sy = l.fy == 1 ? 0 : (at.j & 1 ? 1 : -1);
+        small_put<ROUND>(s, &l, m + l.x, at,
+                         m[l.x + at.c] + poisson_corrected(m + coarse.x, m + coarse.cx,
+                                                           m + coarse.cy, coarse.pitch,
+                                                           J * coarse.pitch + I, sx, sy));
     }
     __syncthreads();
-    small_smooth(s, l, POISSON_FIRST, l->x, l->t);
-    small_smooth(s, l, POISSON_SECOND, l->t, l->x);
+    small_smooth<ROUND>(s, &l, m, false);
+    small_smooth<ROUND>(s, &l, m, true);
+}
+
+/* Another cell's value, by its lane; 0 where there is none. */
+static __device__ __forceinline__ real of_lane(real x, int lane)
+{
+    const real value = __shfl_sync(0xffffffffu, x, lane < 0 ? 0 : lane);
+    return lane < 0 ? (real)0 : value;
+}
+
+struct lanes {
+    int w, e, s, n;
+};
+
+static __device__ __forceinline__ real lane_flux(const struct poisson_faces *f,
+                                                 const struct lanes *o, real x)
+{
+    return poisson_flux(f, x, of_lane(x, o->w), of_lane(x, o->e), of_lane(x, o->s),
+                        of_lane(x, o->n));
+}
+
+/* The coarsest level's x from its b, by one warp: a lane a cell. */
+template <bool ROUND>
+static __device__ void coarsest(const struct solve *s, struct shared *sh)
+{
+    const struct small l = sh->level[s->levels - 1 - s->tail];
+    real *m = sh->tail;
+    if (threadIdx.x < 32) {
+        const bool is = (int)threadIdx.x < l.count, x_round = ROUND && s->periodic_x,
+                   y_round = ROUND && s->periodic_y;
+        const int n = is ? threadIdx.x : 0, rest = l.count - l.nx;
+        const struct spot at = spot_of(&l, n);
+        const struct poisson_faces f =
+            poisson_faces_of(m + l.cx, m + l.cy, l.pitch, at.c);
+        const real b = m[l.b + at.c], di = m[l.di + at.c];
+        struct lanes o;
+        o.w = at.i > 0 ? n - 1 : x_round ? n + l.nx - 1 : -1;
+        o.e = at.i < l.nx - 1 ? n + 1 : x_round ? n - l.nx + 1 : -1;
+        o.s = at.j > 0 ? n - l.nx : y_round ? n + rest : -1;
+        o.n = at.j < l.ny - 1 ? n + l.nx : y_round ? n - rest : -1;
+        real x = poisson_pre_of(b, di, lane_flux(&f, &o, b * di));
+        for (int k = 0; k < SIM_POISSON_SWEEPS; k++) {
+            x = poisson_smoothed(POISSON_FIRST, x, b, di, lane_flux(&f, &o, x));
+            x = poisson_smoothed(POISSON_SECOND, x, b, di, lane_flux(&f, &o, x));
+        }
+        if (is)
+            small_put<ROUND>(s, &l, m + l.x, at, x);
+    }
+    __syncthreads();
 }
 
 /* Reals of shared memory that a level takes: six arrays with their rings. */
@@ -742,25 +826,17 @@ static __host__ __device__ int64_t small_cells(int64_t nx, int64_t ny)
     return 6 * (nx + 2) * (ny + 2);
 }
 
-/* Where the arrays of a level are: in shared memory, or where that has no room (a
- * coarsest level that is not small) the level's own. */
-static __device__ void place_small(const struct poisson_grid *g, struct shared *sh,
-                                   int *used, struct small *l)
+static __device__ void place_small(const struct poisson_grid *g, int *used,
+                                   struct small *l)
 {
-    const int64_t cells = small_cells(g->nx, g->ny);
-    l->g = g, l->nx = (int)g->nx, l->ny = (int)g->ny;
-    if (cells > TAIL_CELLS - *used) {
-        l->pitch = (int)g->pitch;
-        l->b = g->b, l->x = g->x, l->t = g->t;
-        l->cx = (real *)g->cx, l->cy = (real *)g->cy, l->di = (real *)g->di;
-        return;
-    }
-    const int each = (int)cells / 6;
-    l->pitch = l->nx + 2;
-    l->b = sh->tail + *used + l->pitch + 1;
+    const int each = (int)small_cells(g->nx, g->ny) / 6;
+    l->nx = (int)g->nx, l->ny = (int)g->ny, l->fx = g->fx, l->fy = g->fy;
+    l->pitch = l->nx + 2, l->count = l->nx * l->ny;
+    l->inverse = 0xffffffffu / (unsigned)l->nx + 1;
+    l->b = *used + l->pitch + 1;
     l->x = l->b + each, l->t = l->x + each;
     l->cx = l->t + each, l->cy = l->cx + each, l->di = l->cy + each;
-    *used += (int)cells;
+    *used += 6 * each;
 }
 
 /* By one block, before its right-hand side is there: the coarse levels' coefficients into
@@ -771,47 +847,44 @@ static __device__ void prepare_tail(const struct solve *s, struct shared *sh)
     if (threadIdx.x == 0) {
         int used = 0;
         for (int k = s->tail; k < s->levels; k++)
-            place_small(&s->level[k], sh, &used, &sh->level[k - s->tail]);
+            place_small(&s->level[k], &used, &sh->level[k - s->tail]);
     }
     __syncthreads();
     for (int k = s->tail; k < s->levels; k++) {
-        const struct small *l = &sh->level[k - s->tail];
-        if (l->b == l->g->b)
-            continue;
+        const struct poisson_grid *g = &s->level[k];
+        const struct small l = sh->level[k - s->tail];
+        real *m = sh->tail;
 #pragma unroll 4
-        for (int n = threadIdx.x; n < l->pitch * (l->ny + 2); n += THREADS) {
-            const int row = n / l->pitch, to = n - l->pitch - 1;
-            const int64_t c = (row - 1) * l->g->pitch + (n - row * l->pitch) - 1;
-            l->cx[to] = l->g->cx[c], l->cy[to] = l->g->cy[c], l->di[to] = l->g->di[c];
-            l->b[to] = l->x[to] = l->t[to] = 0;
+        for (int n = threadIdx.x; n < l.pitch * (l.ny + 2); n += THREADS) {
+            const int row = n / l.pitch, to = n - l.pitch - 1;
+            const int64_t c = (row - 1) * g->pitch + (n - row * l.pitch) - 1;
+            m[l.cx + to] = g->cx[c], m[l.cy + to] = g->cy[c], m[l.di + to] = g->di[c];
+            m[l.b + to] = m[l.x + to] = m[l.t + to] = 0;
         }
     }
     __syncthreads();
 }
 
 /* z of level s->tail from its right-hand side. By that block. */
+template <bool ROUND>
 static __device__ void tail(const struct solve *s, struct shared *sh,
                             const struct vectors *v)
 {
     const struct poisson_grid *first = &s->level[s->tail];
+    const struct small l = sh->level[0];
     const real *b = s->tail ? first->b : v->r;
     real *to = s->tail ? first->t : v->z;
-    const struct small *l = sh->level;
     const int last = s->levels - 1 - s->tail;
-    SMALL_CELLS(i, j, l[0])
-    l[0].b[j * l[0].pitch + i] = b[j * first->pitch + i];
+    SMALL_CELLS(l)
+    sh->tail[l.b + at.c] = b[at.j * first->pitch + at.i];
     __syncthreads();
     for (int k = 0; k < last; k++)
-        small_down(s, &l[k], &l[k + 1]);
-    small_pre(s, &l[last]);
-    for (int k = 0; k < SIM_POISSON_SWEEPS; k++) {
-        small_smooth(s, &l[last], POISSON_FIRST, l[last].x, l[last].t);
-        small_smooth(s, &l[last], POISSON_SECOND, l[last].t, l[last].x);
-    }
+        small_down<ROUND>(s, sh, k);
+    coarsest<ROUND>(s, sh);
     for (int k = last - 1; k >= 0; k--)
-        small_up(s, &l[k], &l[k + 1]);
-    SMALL_CELLS(i, j, l[0])
-    put(s, first, to, i, j, l[0].x[j * l[0].pitch + i]);
+        small_up<ROUND>(s, sh, k);
+    SMALL_CELLS(l)
+    put<ROUND>(s, first, to, at.i, at.j, sh->tail[l.x + at.c]);
     __syncthreads();
 }
 
@@ -841,6 +914,7 @@ static __device__ void finish(const struct solve *s, const struct shared *sh)
             to[k] = from[k];
 }
 
+template <bool ROUND>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     solve_kernel(const __grid_constant__ struct solve s)
 {
@@ -855,7 +929,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         return;
     for (;;) {
         for (int l = 0; l == 0 || l < s.tail; l++) {
-            down(&s, &sh, l, &v, &e);
+            down<ROUND>(&s, &sh, l, &v, &e);
             if (blockIdx.x == 0 && l + 1 >= s.tail && !(l == 0 && e.update))
                 prepare_tail(&s, &sh);
             meet(&s, &goal);
@@ -873,20 +947,20 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         if (blockIdx.x == 0) {
             if (s.tail <= 1 && e.update)
                 prepare_tail(&s, &sh);
-            tail(&s, &sh, &v);
+            tail<ROUND>(&s, &sh, &v);
         }
         meet(&s, &goal);
         for (int l = s.tail - 1; l >= 0; l--) {
-            up(&s, &sh, l, &v, e.update ? s.q : NULL);
+            up<ROUND>(&s, &sh, l, &v, e.update ? s.q : NULL);
             meet(&s, &goal);
         }
         if (s.tail == 0) {
-            products(&s, &sh, &v, e.update ? s.q : NULL);
+            products<ROUND>(&s, &sh, &v, e.update ? s.q : NULL);
             meet(&s, &goal);
         }
         totals(&s, &sh, SLOT_ZR, 2, &goal);
         decide(&sh, SLOT_ZR, 0);
-        across(&s, &sh, &v, (real)sh.control.beta, sh.control.cycles == 0);
+        across<ROUND>(&s, &sh, &v, (real)sh.control.beta, sh.control.cycles == 0);
         meet(&s, &goal);
         totals(&s, &sh, SLOT_PQ, 1, &goal);
         decide(&sh, SLOT_PQ, 0);
@@ -908,6 +982,13 @@ static int first_of_tail(const struct sim_poisson_system *s)
     return l + 1 < s->level_count ? l + 1 : l;
 }
 
+typedef void (*solve_function)(const struct solve);
+
+static solve_function kernel_of(const struct sim_poisson_system *s)
+{
+    return s->periodic_x || s->periodic_y ? solve_kernel<true> : solve_kernel<false>;
+}
+
 static enum sim_status ask_together(struct sim_poisson_system *s)
 {
     int blocks = 0, processors = 0, device = 0;
@@ -916,7 +997,7 @@ static enum sim_status ask_together(struct sim_poisson_system *s)
         error =
             cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (error == cudaSuccess)
-        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, solve_kernel,
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_of(s),
                                                               THREADS, 0);
     SIM_TRY(sim_cuda_status(s->device, error, "flow: asking for the GPU's size"));
     s->together = (int64_t)blocks * processors;
@@ -936,6 +1017,6 @@ enum sim_status poisson_solve_cuda(struct sim_poisson_system *s)
     a.sums = s->sums, a.most = s->iterations, a.control = s->control;
     const int64_t tiles = poisson_tiles(s->level[0].nx) * poisson_tiles(s->level[0].ny);
     const unsigned blocks = (unsigned)(tiles < s->together ? tiles : s->together);
-    return sim_launch_together(s->device, "flow: pressure", solve_kernel, dim3(blocks),
+    return sim_launch_together(s->device, "flow: pressure", kernel_of(s), dim3(blocks),
                                dim3(THREADS), a);
 }

@@ -26,8 +26,9 @@
 
 #include "../src/device.h"
 
-#define SIM_POISSON_LEVELS 24
-#define SIM_POISSON_COARSE 4 /* a level with both sides at most this is the last */
+#define SIM_POISSON_LEVELS 40 /* enough for any grid: each has half the cells or fewer \
+                               */
+#define SIM_POISSON_COARSE 4  /* a level with both sides at most this is the last */
 
 #define SIM_POISSON_SWEEPS 12 /* double sweeps there */
 #define SIM_POISSON_SUMS   16 /* doubles a tile of 32 x 32 cells */
