@@ -71,6 +71,7 @@ struct shared {
     double total[2];
     struct sim_poisson_control control;
     struct small level[SIM_POISSON_LEVELS];
+    uint16_t rim[CELLS_NEAR + CELLS_FAR]; /* rim_place */
 };
 
 /* --- blocks meet -------------------------------------------------------------------- */
@@ -139,27 +140,39 @@ static __device__ __forceinline__ int nearest(int i, int n)
     return i < 0 ? 0 : i < n ? i : n - 1;
 }
 
-template <bool ROUND>
+/* Where a tile lies decides how much must be asked: with its rim inside the grid; at a
+ * side; at a side of a grid with periodic sides. */
+enum where { INSIDE, AT_SIDE, ROUND };
+
+static __device__ __forceinline__ bool is_inside(const struct poisson_grid *g,
+                                                 struct tile t)
+{
+    const int beyond = POISSON_TILE + 2;
+    return t.i >= 2 && t.j >= 2 && t.i + beyond <= (int)g->nx &&
+           t.j + beyond <= (int)g->ny;
+}
+
+template <int WHERE>
 static __device__ __forceinline__ struct cell cell_at(const struct solve *s,
                                                       const struct poisson_grid *g,
                                                       struct tile t, int ti, int tj)
 {
     const int nx = (int)g->nx, ny = (int)g->ny, i = t.i + ti, j = t.j + tj;
-    const bool in_x = i >= 0 && i < nx, in_y = j >= 0 && j < ny;
-    struct cell cell;
-    cell.ti = ti, cell.tj = tj;
-    cell.i = ROUND && s->periodic_x ? round_about(i, nx) : nearest(i, nx);
-    cell.j = ROUND && s->periodic_y ? round_about(j, ny) : nearest(j, ny);
+    struct cell cell = {ti, tj, i, j, 0, true};
+    if (WHERE != INSIDE) {
+        const bool round_x = WHERE == ROUND && s->periodic_x,
+                   round_y = WHERE == ROUND && s->periodic_y;
+        cell.i = round_x ? round_about(i, nx) : nearest(i, nx);
+        cell.j = round_y ? round_about(j, ny) : nearest(j, ny);
+        cell.in = (round_x || (i >= 0 && i < nx)) && (round_y || (j >= 0 && j < ny));
+    }
     cell.c = cell.j * g->pitch + cell.i;
-    cell.in = (in_x || (ROUND && s->periodic_x)) && (in_y || (ROUND && s->periodic_y));
     return cell;
 }
 
-/* Cell k of those around a tile: first the rim of one cell, then those straight beyond.
- */
-template <bool ROUND>
-static __device__ __forceinline__ struct cell
-rim_cell(const struct solve *s, const struct poisson_grid *g, struct tile t, int k)
+/* Place k of those around a tile: first the rim of one cell, then those straight beyond;
+ * as (j + 2) * 64 + i + 2. */
+static __device__ uint16_t rim_place(int k)
 {
     const int wide = POISSON_TILE + 2, far = k - CELLS_NEAR, along = far % POISSON_TILE;
     const int end = far / POISSON_TILE & 1 ? POISSON_TILE + 1 : -2;
@@ -171,7 +184,16 @@ rim_cell(const struct solve *s, const struct poisson_grid *g, struct tile t, int
     else
         i = far < 2 * POISSON_TILE ? along : end,
         j = far < 2 * POISSON_TILE ? end : along;
-    return cell_at<ROUND>(s, g, t, i, j);
+    return (uint16_t)((j + 2) * 64 + i + 2);
+}
+
+template <int WHERE>
+static __device__ __forceinline__ struct cell
+rim_cell(const struct solve *s, const struct shared *sh, const struct poisson_grid *g,
+         struct tile t, int k)
+{
+    const int place = sh->rim[k];
+    return cell_at<WHERE>(s, g, t, place % 64 - 2, place / 64 - 2);
 }
 
 /* A thread's cells: ROWS of the tile, one around it, and of the first four threads one
@@ -185,21 +207,40 @@ struct own {
     int rows; /* how many of the first ROWS are the grid's own */
 };
 
-template <bool ROUND>
+template <int WHERE>
 static __device__ __forceinline__ struct own
-own_of(const struct solve *s, const struct poisson_grid *g, struct tile t)
+own_of(const struct solve *s, const struct shared *sh, const struct poisson_grid *g,
+       struct tile t)
 {
     struct own o;
     const int lane = threadIdx.x % 32, row = threadIdx.x / 32 * ROWS;
     const int left = (int)g->ny - t.j - row, last = CELLS_NEAR + CELLS_FAR - 1;
     o.rows = t.i + lane >= (int)g->nx || left <= 0 ? 0 : left < ROWS ? left : ROWS;
+    if (WHERE == INSIDE)
+        o.rows = ROWS;
 #pragma unroll
     for (int k = 0; k < ROWS; k++)
-        o.cell[k] = cell_at<ROUND>(s, g, t, lane, row + k);
-    o.cell[NEAR] = rim_cell<ROUND>(s, g, t, threadIdx.x);
-    o.cell[MORE] = rim_cell<ROUND>(
-        s, g, t, (int)threadIdx.x + THREADS < last ? threadIdx.x + THREADS : last);
+        o.cell[k] = cell_at<WHERE>(s, g, t, lane, row + k);
+    o.cell[NEAR] = rim_cell<WHERE>(s, sh, g, t, threadIdx.x);
+    o.cell[MORE] = rim_cell<WHERE>(
+        s, sh, g, t, (int)threadIdx.x + THREADS < last ? threadIdx.x + THREADS : last);
     return o;
+}
+
+/* The faces of a thread's cells of the tile: each face along y is read once. */
+template <int WHERE>
+static __device__ __forceinline__ void
+own_faces(const struct poisson_grid *g, const struct own *o, struct poisson_faces *f)
+{
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) {
+        const int64_t c = o->cell[k].c;
+        f[k].w = g->cx[c], f[k].e = g->cx[c + 1], f[k].s = g->cy[c];
+    }
+#pragma unroll
+    for (int k = 0; k < ROWS - 1; k++)
+        f[k].n = WHERE == INSIDE ? f[k + 1].s : g->cy[o->cell[k].c + g->pitch];
+    f[ROWS - 1].n = g->cy[o->cell[ROWS - 1].c + g->pitch];
 }
 
 /* Whether a thread has this cell of its own. */
@@ -226,16 +267,16 @@ static __device__ __forceinline__ real flux_at(const struct poisson_faces *f,
     return poisson_flux(f, y[k], y[k - 1], y[k + 1], y[k - WIDE], y[k + WIDE]);
 }
 
-/* Stores a value, and copies of it beyond periodic sides. */
-template <bool ROUND>
+/* Stores a cell's value, and copies of it beyond periodic sides. */
+template <int WHERE>
 static __device__ __forceinline__ void put(const struct solve *s,
-                                           const struct poisson_grid *g, real *x, int i,
-                                           int j, real value)
+                                           const struct poisson_grid *g, real *x,
+                                           int64_t c, int i, int j, real value)
 {
     const int nx = (int)g->nx, ny = (int)g->ny;
-    real *to = x + j * g->pitch + i;
+    real *to = x + c;
     *to = value;
-    if (!ROUND)
+    if (WHERE != ROUND)
         return;
     const bool left = s->periodic_x && i == 0, right = s->periodic_x && i == nx - 1;
     const bool low = s->periodic_y && j == 0, high = s->periodic_y && j == ny - 1;
@@ -405,7 +446,7 @@ static __device__ __forceinline__ void coarse_sums(const struct poisson_grid *g,
 
 /* r - alpha q in the place of `value`; the solution and the largest of the tile's cells.
  */
-template <bool ROUND>
+template <int WHERE>
 static __device__ __forceinline__ double
 end_cycle(const struct solve *s, const struct poisson_grid *g, const struct ending *e,
           const struct own *o, real *value)
@@ -426,31 +467,30 @@ end_cycle(const struct solve *s, const struct poisson_grid *g, const struct endi
         if (k < o->rows) {
             const poisson_bits size = poisson_size(value[k]);
             e->r[o->cell[k].c] = value[k];
-            put<ROUND>(s, g, e->solution, o->cell[k].i, o->cell[k].j,
+            put<WHERE>(s, g, e->solution, o->cell[k].c, o->cell[k].i, o->cell[k].j,
                        x[k] + e->alpha * p[k]);
             most = size > most ? size : most;
         }
     return poisson_of_size(most);
 }
 
-template <bool ROUND>
+template <int WHERE>
 static __device__ void down_tile(const struct solve *s, struct shared *sh,
                                  const struct poisson_grid *g,
                                  const struct poisson_grid *coarse, struct tile t,
                                  const real *b, real *x, const struct ending *e)
 {
     real *y = sh->tile[0], *sweep = sh->tile[1];
-    const struct own o = own_of<ROUND>(s, g, t);
+    const struct own o = own_of<WHERE>(s, sh, g, t);
     struct poisson_faces f[NEAR + 1];
     real value[CELLS], di[CELLS], residual[ROWS];
 #pragma unroll
     for (int k = 0; k < CELLS; k++)
         value[k] = b[o.cell[k].c], di[k] = g->di[o.cell[k].c];
-#pragma unroll
-    for (int k = 0; k <= NEAR; k++)
-        f[k] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[k].c);
+    own_faces<WHERE>(g, &o, f);
+    f[NEAR] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[NEAR].c);
     if (e->update) {
-        const double most = end_cycle<ROUND>(s, g, e, &o, value);
+        const double most = end_cycle<WHERE>(s, g, e, &o, value);
         tile_total(s, sh, t, SLOT_LARGEST, most, 0);
     }
     if (!coarse)
@@ -478,7 +518,7 @@ static __device__ void down_tile(const struct solve *s, struct shared *sh,
     coarse_sums(g, coarse, &o, residual);
 }
 
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ void down(const struct solve *s, struct shared *sh, int level,
                             const struct vectors *v, const struct ending *e)
 {
@@ -488,7 +528,12 @@ static __device__ void down(const struct solve *s, struct shared *sh, int level,
     const real *b = level ? g->b : v->r;
     real *x = level ? g->x : v->x;
     for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
-        down_tile<ROUND>(s, sh, g, coarse, tile_at(g, k), b, x, level ? &none : e);
+        const struct tile t = tile_at(g, k);
+        if (is_inside(g, t))
+            down_tile<INSIDE>(s, sh, g, coarse, t, b, x, level ? &none : e);
+        else
+            down_tile<PERIODIC ? ROUND : AT_SIDE>(s, sh, g, coarse, t, b, x,
+                                                  level ? &none : e);
         __syncthreads();
     }
 }
@@ -508,28 +553,65 @@ static __device__ __forceinline__ real correction(const struct poisson_grid *g,
                              J * coarse->pitch + I, sx, sy);
 }
 
+/* The same for a thread's ROWS cells, two coarse ones high, each number read once. */
+static __device__ __forceinline__ void own_corrections(const struct poisson_grid *coarse,
+                                                       const real *e,
+                                                       const struct cell *cell,
+                                                       real *more)
+{
+    const int64_t p = coarse->pitch, k = (cell->j >> 1) * p + (cell->i >> 1);
+    const int sx = cell->i & 1 ? 1 : -1, fx = cell->i & 1;
+    real here[4], along[4], open_x[4], open_y[3], beyond_y[3];
+#pragma unroll
+    for (int n = 0; n < 4; n++) {
+        const int64_t c = k + (n - 1) * p;
+        here[n] = e[c], along[n] = e[c + sx],
+        open_x[n] = poisson_open(coarse->cx[c + fx]);
+    }
+#pragma unroll
+    for (int n = 0; n < 3; n++) {
+        const int64_t c = k + n * p;
+        open_y[n] = poisson_open(coarse->cy[c]);
+        beyond_y[n] = poisson_open(coarse->cy[c + sx]);
+    }
+#pragma unroll
+    for (int row = 0; row < ROWS; row++) {
+        const int mine = 1 + row / 2, other = mine + (row & 1 ? 1 : -1),
+                  face = (row + 1) / 2;
+        const struct poisson_ways open = {open_x[mine], open_y[face],
+                                          (open_x[mine] * open_y[face]) *
+                                              (beyond_y[face] * open_x[other])};
+        more[row] =
+            poisson_correction(&open, here[mine], along[mine], here[other], along[other]);
+    }
+}
+
 /* z in the place of `to`; with r and q, their products with it. */
-template <bool ROUND>
+template <int WHERE>
 static __device__ void
 up_tile(const struct solve *s, struct shared *sh, const struct poisson_grid *g,
         const struct poisson_grid *coarse, struct tile t, const real *e, const real *x,
         const real *b, real *to, const real *q, bool dots)
 {
     real *before = sh->tile[0], *after = sh->tile[1];
-    const struct own o = own_of<ROUND>(s, g, t);
+    const struct own o = own_of<WHERE>(s, sh, g, t);
     struct poisson_faces f[NEAR + 1];
     real value[CELLS], more[CELLS], r[NEAR + 1], di[NEAR + 1], last[ROWS];
 #pragma unroll
     for (int k = 0; k < CELLS; k++)
         value[k] = x[o.cell[k].c];
+    if (WHERE == INSIDE && g->fx == 2 && g->fy == 2)
+        own_corrections(coarse, e, &o.cell[0], more);
+    else
+        for (int k = 0; k < ROWS; k++)
+            more[k] = correction(g, coarse, e, &o.cell[k]);
+    more[NEAR] = correction(g, coarse, e, &o.cell[NEAR]);
+    more[MORE] = correction(g, coarse, e, &o.cell[MORE]);
 #pragma unroll
-    for (int k = 0; k < CELLS; k++)
-        more[k] = correction(g, coarse, e, &o.cell[k]);
-#pragma unroll
-    for (int k = 0; k <= NEAR; k++) {
+    for (int k = 0; k <= NEAR; k++)
         r[k] = b[o.cell[k].c], di[k] = g->di[o.cell[k].c];
-        f[k] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[k].c);
-    }
+    own_faces<WHERE>(g, &o, f);
+    f[NEAR] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[NEAR].c);
 #pragma unroll
     for (int k = 0; k < ROWS; k++)
         last[k] = q ? q[o.cell[k].c] : (real)0;
@@ -556,7 +638,7 @@ up_tile(const struct solve *s, struct shared *sh, const struct poisson_grid *g,
             const int here = at(o.cell[k].ti, o.cell[k].tj);
             const real z = poisson_smoothed(POISSON_SECOND, value[k], r[k], di[k],
                                             flux_at(&f[k], after, here));
-            put<ROUND>(s, g, to, o.cell[k].i, o.cell[k].j, z);
+            put<WHERE>(s, g, to, o.cell[k].c, o.cell[k].i, o.cell[k].j, z);
             zr = zr + (double)z * (double)r[k];
             zq = zq + (double)z * (double)last[k];
         }
@@ -566,7 +648,7 @@ up_tile(const struct solve *s, struct shared *sh, const struct poisson_grid *g,
     }
 }
 
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ void up(const struct solve *s, struct shared *sh, int level,
                           const struct vectors *v, const real *q)
 {
@@ -574,14 +656,18 @@ static __device__ void up(const struct solve *s, struct shared *sh, int level,
     const real *b = level ? g->b : v->r, *x = level ? g->x : v->x;
     real *to = level ? g->t : v->z;
     for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
-        up_tile<ROUND>(s, sh, g, coarse, tile_at(g, k), coarse->t, x, b, to, q,
-                       level == 0);
+        const struct tile t = tile_at(g, k);
+        if (is_inside(g, t))
+            up_tile<INSIDE>(s, sh, g, coarse, t, coarse->t, x, b, to, q, level == 0);
+        else
+            up_tile<PERIODIC ? ROUND : AT_SIDE>(s, sh, g, coarse, t, coarse->t, x, b, to,
+                                                q, level == 0);
         __syncthreads();
     }
 }
 
 /* The products where there is one level alone. */
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ void products(const struct solve *s, struct shared *sh,
                                 const struct vectors *v, const real *q)
 {
@@ -589,7 +675,7 @@ static __device__ void products(const struct solve *s, struct shared *sh,
     const struct poisson_grid *g = &s->level[0];
     for (int64_t n = blockIdx.x; n < tile_count(g); n += gridDim.x) {
         const struct tile t = tile_at(g, n);
-        const struct own o = own_of<ROUND>(s, g, t);
+        const struct own o = own_of<AT_SIDE>(s, sh, g, t);
         double zr = 0, zq = 0;
         for (int k = 0; k < o.rows; k++) {
             const int64_t c = o.cell[0].c + k * g->pitch;
@@ -605,22 +691,20 @@ static __device__ void products(const struct solve *s, struct shared *sh,
 
 /* --- across ------------------------------------------------------------------------- */
 
-template <bool ROUND>
+template <int WHERE>
 static __device__ void across_tile(const struct solve *s, struct shared *sh,
                                    struct tile t, const struct vectors *v, real beta,
                                    bool first)
 {
     const struct poisson_grid *g = &s->level[0];
     real *p = sh->tile[0];
-    const struct own o = own_of<ROUND>(s, g, t);
+    const struct own o = own_of<WHERE>(s, sh, g, t);
     struct poisson_faces f[ROWS];
     real value[NEAR + 1], old[NEAR + 1];
 #pragma unroll
     for (int k = 0; k <= NEAR; k++)
         value[k] = v->z[o.cell[k].c], old[k] = first ? (real)0 : v->p[o.cell[k].c];
-#pragma unroll
-    for (int k = 0; k < ROWS; k++)
-        f[k] = poisson_faces_of(g->cx, g->cy, g->pitch, o.cell[k].c);
+    own_faces<WHERE>(g, &o, f);
 #pragma unroll
     for (int k = 0; k <= NEAR; k++)
         if (is_near(k)) {
@@ -641,13 +725,17 @@ static __device__ void across_tile(const struct solve *s, struct shared *sh,
     tile_total(s, sh, t, SLOT_PQ, pq, 0);
 }
 
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ void across(const struct solve *s, struct shared *sh,
                               const struct vectors *v, real beta, bool first)
 {
     const struct poisson_grid *g = &s->level[0];
     for (int64_t k = blockIdx.x; k < tile_count(g); k += gridDim.x) {
-        across_tile<ROUND>(s, sh, tile_at(g, k), v, beta, first);
+        const struct tile t = tile_at(g, k);
+        if (is_inside(g, t))
+            across_tile<INSIDE>(s, sh, t, v, beta, first);
+        else
+            across_tile<PERIODIC ? ROUND : AT_SIDE>(s, sh, t, v, beta, first);
         __syncthreads();
     }
 }
@@ -675,14 +763,14 @@ static __device__ __forceinline__ struct spot spot_of(const struct small *l, int
 }
 
 /* Stores, and copies beyond periodic sides. */
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ __forceinline__ void small_put(const struct solve *s,
                                                  const struct small *l, real *x,
                                                  struct spot at, real value)
 {
     real *to = x + at.c;
     *to = value;
-    if (!ROUND)
+    if (!PERIODIC)
         return;
     const bool left = s->periodic_x && at.i == 0,
                right = s->periodic_x && at.i == l->nx - 1;
@@ -700,7 +788,7 @@ static __device__ __forceinline__ real small_flux(const struct small *l, const r
     return poisson_flux(&f, x[c], x[c - 1], x[c + 1], x[c - l->pitch], x[c + l->pitch]);
 }
 
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ __forceinline__ void
 small_smooth(const struct solve *s, const struct small *l, real *m, bool second)
 {
@@ -708,9 +796,9 @@ small_smooth(const struct solve *s, const struct small *l, real *m, bool second)
     real *to = m + (second ? l->x : l->t);
     const real omega = second ? POISSON_SECOND : POISSON_FIRST;
     SMALL_CELLS(*l)
-    small_put<ROUND>(s, l, to, at,
-                     poisson_smoothed(omega, x[at.c], m[l->b + at.c], m[l->di + at.c],
-                                      small_flux(l, m, x, at.c)));
+    small_put<PERIODIC>(s, l, to, at,
+                        poisson_smoothed(omega, x[at.c], m[l->b + at.c], m[l->di + at.c],
+                                         small_flux(l, m, x, at.c)));
     __syncthreads();
 }
 
@@ -721,16 +809,16 @@ static __device__ __forceinline__ real small_residual(const struct small *l,
 }
 
 /* x from b by two sweeps (t holds b di meanwhile); the coarse level's b. */
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ void small_down(const struct solve *s, struct shared *sh, int k)
 {
     const struct small l = sh->level[k], coarse = sh->level[k + 1];
     real *m = sh->tail;
     SMALL_CELLS(l)
-    small_put<ROUND>(s, &l, m + l.t, at, m[l.b + at.c] * m[l.di + at.c]);
+    small_put<PERIODIC>(s, &l, m + l.t, at, m[l.b + at.c] * m[l.di + at.c]);
     __syncthreads();
     SMALL_CELLS(l)
-    small_put<ROUND>(
+    small_put<PERIODIC>(
         s, &l, m + l.x, at,
         poisson_pre_of(m[l.b + at.c], m[l.di + at.c], small_flux(&l, m, m + l.t, at.c)));
     __syncthreads();
@@ -752,7 +840,7 @@ static __device__ void small_down(const struct solve *s, struct shared *sh, int 
     __syncthreads();
 }
 
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ void small_up(const struct solve *s, struct shared *sh, int k)
 {
     const struct small l = sh->level[k], coarse = sh->level[k + 1];
@@ -762,14 +850,15 @@ static __device__ void small_up(const struct solve *s, struct shared *sh, int k)
         const int I = l.fx == 2 ? at.i >> 1 : at.i, J = l.fy == 2 ? at.j >> 1 : at.j;
         const int sx = l.fx == 1 ? 0 : (at.i & 1 ? 1 : -1);
         const int sy = l.fy == 1 ? 0 : (at.j & 1 ? 1 : -1);
-        small_put<ROUND>(s, &l, m + l.x, at,
-                         m[l.x + at.c] + poisson_corrected(m + coarse.x, m + coarse.cx,
-                                                           m + coarse.cy, coarse.pitch,
-                                                           J * coarse.pitch + I, sx, sy));
+        small_put<PERIODIC>(s, &l, m + l.x, at,
+                            m[l.x + at.c] + poisson_corrected(m + coarse.x, m + coarse.cx,
+                                                              m + coarse.cy, coarse.pitch,
+                                                              J * coarse.pitch + I, sx,
+                                                              sy));
     }
     __syncthreads();
-    small_smooth<ROUND>(s, &l, m, false);
-    small_smooth<ROUND>(s, &l, m, true);
+    small_smooth<PERIODIC>(s, &l, m, false);
+    small_smooth<PERIODIC>(s, &l, m, true);
 }
 
 /* Another cell's value, by its lane; 0 where there is none. */
@@ -791,14 +880,14 @@ static __device__ __forceinline__ real lane_flux(const struct poisson_faces *f,
 }
 
 /* The coarsest level's x from its b, by one warp: a lane a cell. */
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ void coarsest(const struct solve *s, struct shared *sh)
 {
     const struct small l = sh->level[s->levels - 1 - s->tail];
     real *m = sh->tail;
     if (threadIdx.x < 32) {
-        const bool is = (int)threadIdx.x < l.count, x_round = ROUND && s->periodic_x,
-                   y_round = ROUND && s->periodic_y;
+        const bool is = (int)threadIdx.x < l.count, x_round = PERIODIC && s->periodic_x,
+                   y_round = PERIODIC && s->periodic_y;
         const int n = is ? threadIdx.x : 0, rest = l.count - l.nx;
         const struct spot at = spot_of(&l, n);
         const struct poisson_faces f =
@@ -815,7 +904,7 @@ static __device__ void coarsest(const struct solve *s, struct shared *sh)
             x = poisson_smoothed(POISSON_SECOND, x, b, di, lane_flux(&f, &o, x));
         }
         if (is)
-            small_put<ROUND>(s, &l, m + l.x, at, x);
+            small_put<PERIODIC>(s, &l, m + l.x, at, x);
     }
     __syncthreads();
 }
@@ -866,7 +955,7 @@ static __device__ void prepare_tail(const struct solve *s, struct shared *sh)
 }
 
 /* z of level s->tail from its right-hand side. By that block. */
-template <bool ROUND>
+template <bool PERIODIC>
 static __device__ void tail(const struct solve *s, struct shared *sh,
                             const struct vectors *v)
 {
@@ -879,12 +968,13 @@ static __device__ void tail(const struct solve *s, struct shared *sh,
     sh->tail[l.b + at.c] = b[at.j * first->pitch + at.i];
     __syncthreads();
     for (int k = 0; k < last; k++)
-        small_down<ROUND>(s, sh, k);
-    coarsest<ROUND>(s, sh);
+        small_down<PERIODIC>(s, sh, k);
+    coarsest<PERIODIC>(s, sh);
     for (int k = last - 1; k >= 0; k--)
-        small_up<ROUND>(s, sh, k);
+        small_up<PERIODIC>(s, sh, k);
     SMALL_CELLS(l)
-    put<ROUND>(s, first, to, at.i, at.j, sh->tail[l.x + at.c]);
+    put<PERIODIC ? ROUND : AT_SIDE>(s, first, to, at.j * first->pitch + at.i, at.i, at.j,
+                                    sh->tail[l.x + at.c]);
     __syncthreads();
 }
 
@@ -914,7 +1004,7 @@ static __device__ void finish(const struct solve *s, const struct shared *sh)
             to[k] = from[k];
 }
 
-template <bool ROUND>
+template <bool PERIODIC>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     solve_kernel(const __grid_constant__ struct solve s)
 {
@@ -922,6 +1012,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     struct vectors v = {s.level[0].b, s.level[0].t, s.level[0].x, s.p};
     struct ending e = {false, 0, NULL, s.q, NULL, s.solution};
     uint64_t goal = 0;
+    for (int k = threadIdx.x; k < CELLS_NEAR + CELLS_FAR; k += THREADS)
+        sh.rim[k] = rim_place(k);
     if (threadIdx.x == 0)
         sh.control = *s.control;
     __syncthreads();
@@ -929,7 +1021,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         return;
     for (;;) {
         for (int l = 0; l == 0 || l < s.tail; l++) {
-            down<ROUND>(&s, &sh, l, &v, &e);
+            down<PERIODIC>(&s, &sh, l, &v, &e);
             if (blockIdx.x == 0 && l + 1 >= s.tail && !(l == 0 && e.update))
                 prepare_tail(&s, &sh);
             meet(&s, &goal);
@@ -947,20 +1039,20 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         if (blockIdx.x == 0) {
             if (s.tail <= 1 && e.update)
                 prepare_tail(&s, &sh);
-            tail<ROUND>(&s, &sh, &v);
+            tail<PERIODIC>(&s, &sh, &v);
         }
         meet(&s, &goal);
         for (int l = s.tail - 1; l >= 0; l--) {
-            up<ROUND>(&s, &sh, l, &v, e.update ? s.q : NULL);
+            up<PERIODIC>(&s, &sh, l, &v, e.update ? s.q : NULL);
             meet(&s, &goal);
         }
         if (s.tail == 0) {
-            products<ROUND>(&s, &sh, &v, e.update ? s.q : NULL);
+            products<PERIODIC>(&s, &sh, &v, e.update ? s.q : NULL);
             meet(&s, &goal);
         }
         totals(&s, &sh, SLOT_ZR, 2, &goal);
         decide(&sh, SLOT_ZR, 0);
-        across<ROUND>(&s, &sh, &v, (real)sh.control.beta, sh.control.cycles == 0);
+        across<PERIODIC>(&s, &sh, &v, (real)sh.control.beta, sh.control.cycles == 0);
         meet(&s, &goal);
         totals(&s, &sh, SLOT_PQ, 1, &goal);
         decide(&sh, SLOT_PQ, 0);
