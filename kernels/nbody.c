@@ -2,6 +2,7 @@
  * host: the workspace and the range of softening lengths. */
 #include "nbody.h"
 #include "nbody_math.h"
+#include "nbody_merge_math.h"
 
 #include <float.h>
 
@@ -35,6 +36,12 @@ enum sim_status sim_nbody_scratch(struct sim_nbody *nbody, size_t bytes)
     sim_buffer_free(&nbody->scratch);
     nbody->scratch = grown;
     return SIM_OK;
+}
+
+enum sim_status sim_nbody_merge_bytes(int64_t n, size_t *bytes)
+{
+    return sim_size_multiply((size_t)n + 1, NBODY_MERGE_WORDS * sizeof(uint64_t),
+                             "the workspace of merging bodies", bytes);
 }
 
 enum sim_status sim_nbody_check_eps(double eps, bool is_double)

@@ -2,7 +2,9 @@
  *
  * Layout: position[i] = (x, y, z, m), velocity[i] = (vx, vy, vz, 0), acceleration[i] =
  * (ax, ay, az, 0), each an array of struct sim_real4 in the ops' precision, on the
- * device. group[i] is a number below SIM_GROUPS_MAX; a selection of groups is a bit mask.
+ * device. group[i] is a number below SIM_GROUPS_MAX, or SIM_GONE for a body that was
+ * merged away: it has no mass, moves no more and is in no selection. A selection of
+ * groups is a bit mask.
  *
  * The algorithm (which kicks and drifts make a step) is data from src/bodies.c; the loop
  * over steps belongs to the backend, since that is where fusion and graphs win. */
@@ -13,6 +15,7 @@
 
 #define SIM_GROUPS_MAX 64
 #define SIM_ALL_GROUPS UINT64_MAX
+#define SIM_GONE       255
 
 /* How a body answers to the field of its sources (the w of positions). */
 enum sim_coupling {
@@ -21,8 +24,9 @@ enum sim_coupling {
 };
 
 /* One stage of a step. KICK: v += coefficient*dt * a. DRIFT: x += coefficient*dt * v.
- * FORCE: a = A(x). Kick-drift-kick is {KICK .5} {DRIFT 1} {FORCE} {KICK .5}. */
-enum sim_stage_kind { SIM_KICK, SIM_DRIFT, SIM_FORCE };
+ * FORCE: a = A(x). MERGE: bodies closer than merge_distance become one
+ * (nbody_merge_math.h). Kick-drift-kick is {KICK .5} {DRIFT 1} {FORCE} {KICK .5}. */
+enum sim_stage_kind { SIM_KICK, SIM_DRIFT, SIM_FORCE, SIM_MERGE };
 
 struct sim_stage {
     enum sim_stage_kind kind;
@@ -50,10 +54,12 @@ struct sim_nbody {
     struct sim_device *device;
     int64_t n;
     void *position, *velocity, *acceleration; /* struct sim_real4[n] */
-    const uint8_t *group;                     /* [n] */
+    uint8_t *group;                           /* [n] */
     enum sim_coupling coupling;
     double G, eps;           /* eps: Plummer softening length, >= 0 */
     double dt;               /* may be negative: backward in time */
+    double merge_distance;   /* > 0: of SIM_MERGE and Hermite's merging; bodies at one
+                                place are then no error */
     double grain_x, grain_v; /* > 0, double only: positions and velocities are whole
                                 multiples of these powers of two, see nbody_push */
     bool mixed; /* double arrays; a backend may compute the force of a pair in single
@@ -88,13 +94,14 @@ struct sim_hermite {
     void *jerk; /* struct sim_real4[2][n]: the jerk, which belongs to the acceleration,
                    and what the positions lost to rounding; begins as zeros */
     int corrections; /* >= 1 */
-    bool fresh;      /* acceleration and jerk must be found first; after the run false */
-    double eta;      /* 0: all steps are dt; else at most |dt|, and Aarseth's length (see
-                        nbody_hermite_math.h), the least of all bodies */
-    double next;     /* adaptive: length of the next step */
-    double time;     /* in and out */
-    double until;    /* adaptive: stop before the step that would pass it */
-    int64_t steps;   /* at most; out: taken */
+    bool merging;  /* close bodies become one after each step, and before a fresh first */
+    bool fresh;    /* acceleration and jerk must be found first; after the run false */
+    double eta;    /* 0: all steps are dt; else at most |dt|, and Aarseth's length (see
+                      nbody_hermite_math.h), the least of all bodies */
+    double next;   /* adaptive: length of the next step */
+    double time;   /* in and out */
+    double until;  /* adaptive: stop before the step that would pass it */
+    int64_t steps; /* at most; out: taken */
 };
 
 struct sim_nbody_ops {
@@ -135,6 +142,8 @@ const struct sim_nbody_ops *sim_nbody_ops_cuda(bool is_double); /* NULL in no_cu
  */
 #define SIM_NBODY_KEPT 64
 enum sim_status sim_nbody_scratch(struct sim_nbody *, size_t bytes);
+/* What a merge needs of it, the kept part apart. */
+enum sim_status sim_nbody_merge_bytes(int64_t n, size_t *bytes);
 
 /* For the backends: is eps zero, or its square a normal number? And the sums of
  * nbody_math.h (NBODY_SUMS of them) in their public form. */

@@ -9,16 +9,20 @@
 /* Below this a parallel loop costs more than it gives. */
 #define PARALLEL_FROM 16384
 
-/* to += h * rate, three components: v += h a, or x += h v (w, the mass, stays). */
+/* to += h * rate, three components: v += h a, or x += h v (w, the mass, stays). Where
+ * bodies merge, those that are gone stay. */
 static void push(struct sim_nbody *nbody, void *to, const void *rate, double h_exact,
                  double exact_grain)
 {
     struct sim_real4 *x = to;
     const struct sim_real4 *v = rate;
     const real h = (real)h_exact, grain = (real)exact_grain;
+    const uint8_t *group = nbody->merge_distance > 0 ? nbody->group : NULL;
 #pragma omp parallel for num_threads(nbody->device->threads) if (nbody->n >= \
                                                                  PARALLEL_FROM)
     for (int64_t i = 0; i < nbody->n; i++) {
+        if (group && group[i] == SIM_GONE)
+            continue;
         x[i].x = nbody_push(x[i].x, h, v[i].x, grain);
         x[i].y = nbody_push(x[i].y, h, v[i].y, grain);
         x[i].z = nbody_push(x[i].z, h, v[i].z, grain);
@@ -56,7 +60,7 @@ static enum sim_status force(struct sim_nbody *nbody)
         .G = (real)nbody->G,
     };
     uint64_t unsoftened = UINT64_MAX, *kept = nbody->scratch.data;
-    args.least = args.eps2 == 0 ? kept : &unsoftened;
+    args.least = args.eps2 == 0 && nbody->merge_distance == 0 ? kept : &unsoftened;
     nbody->device->stats.launches++;
     if (symmetric(nbody)) {
         SIM_TRY(
@@ -65,6 +69,16 @@ static enum sim_status force(struct sim_nbody *nbody)
                                (char *)nbody->scratch.data + SIM_NBODY_KEPT);
     }
     return nbody_cpu_force(&args, best_variant(), nbody->device->threads);
+}
+
+static enum sim_status merge(struct sim_nbody *nbody)
+{
+    bool any;
+    size_t bytes;
+    SIM_TRY(sim_nbody_merge_bytes(nbody->n, &bytes));
+    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes));
+    return nbody_merge_cpu(nbody, NULL, (char *)nbody->scratch.data + SIM_NBODY_KEPT,
+                           &any);
 }
 
 static enum sim_status stage(struct sim_nbody *nbody, const struct sim_stage *s)
@@ -80,6 +94,8 @@ static enum sim_status stage(struct sim_nbody *nbody, const struct sim_stage *s)
         break;
     case SIM_FORCE:
         return force(nbody);
+    case SIM_MERGE:
+        return merge(nbody);
     }
     return SIM_OK;
 }

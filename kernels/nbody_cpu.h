@@ -59,6 +59,12 @@ const char *nbody_cpu_pairs_name(int variant); /* NULL past the last, the plain 
 #define nbody_check_cpu     SIM_TYPED(nbody_check_cpu)
 #define nbody_centre_cpu    SIM_TYPED(nbody_centre_cpu)
 #define nbody_hermite_cpu   SIM_TYPED(nbody_hermite_cpu) /* nbody_cpu_hermite.c */
+
+/* Close bodies become one (nbody_cpu_merge.c). `jerk`: Hermite's, else NULL; `space`:
+ * sim_nbody_merge_bytes; *any: something did. */
+#define nbody_merge_cpu SIM_TYPED(nbody_merge_cpu)
+enum sim_status nbody_merge_cpu(struct sim_nbody *, void *jerk, void *space, bool *any);
+
 enum sim_status nbody_sums_cpu(struct sim_nbody *, uint64_t groups,
                                struct sim_nbody_sums *);
 enum sim_status nbody_potential_cpu(struct sim_nbody *, double *);

@@ -22,7 +22,7 @@ static int64_t least_of(int64_t a, int64_t b)
 
 static bool selected(const struct sim_nbody *nbody, uint64_t groups, int64_t i)
 {
-    return groups >> nbody->group[i] & 1;
+    return nbody->group[i] < SIM_GROUPS_MAX && (groups >> nbody->group[i] & 1);
 }
 
 /* count * size bytes of workspace behind the kept part. */

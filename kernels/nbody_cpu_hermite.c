@@ -14,6 +14,7 @@ struct run {
     struct sim_nbody *nbody;
     struct sim_hermite *hermite;
     struct hermite_body *old, *now; /* [n] each, in the workspace */
+    void *merging;                  /* behind them */
 };
 
 /* a and j of all bodies at the x and v of `now`. */
@@ -31,7 +32,7 @@ static void evaluate(const struct run *r)
         struct hermite_body b = now[i];
         int met = 0;
         b.a = b.j = (struct sim_real4){0, 0, 0, 0};
-        for (int64_t j = 0; j < n; j++)
+        for (int64_t j = 0; j < n && nbody->group[i] != SIM_GONE; j++)
             if (j != i)
                 met += hermite_add(&b, now[j].x, now[j].low, now[j].v, eps2);
         const real k =
@@ -41,7 +42,7 @@ static void evaluate(const struct run *r)
         if (met && (uint64_t)i < least)
             least = (uint64_t)i;
     }
-    if (least < *kept)
+    if (least < *kept && nbody->merge_distance == 0)
         *kept = least;
     nbody->device->stats.launches++;
 }
@@ -107,6 +108,24 @@ static void store(const struct run *r)
     }
 }
 
+/* Close bodies become one. The forces on what is left are found anew, and a step's length
+ * with them. */
+static enum sim_status merge(const struct run *r)
+{
+    bool any;
+    if (!r->hermite->merging)
+        return SIM_OK;
+    store(r);
+    SIM_TRY(nbody_merge_cpu(r->nbody, r->hermite->jerk, r->merging, &any));
+    if (!any)
+        return SIM_OK;
+    load(r);
+    evaluate(r);
+    if (r->hermite->eta > 0)
+        r->hermite->next = first_length(r);
+    return SIM_OK;
+}
+
 static bool passes(const struct sim_hermite *h, double step)
 {
     if (h->eta == 0.0)
@@ -116,16 +135,19 @@ static bool passes(const struct sim_hermite *h, double step)
 
 enum sim_status nbody_hermite_cpu(struct sim_nbody *nbody, struct sim_hermite *h)
 {
-    size_t bytes;
+    size_t bytes, merging;
     struct run r = {.nbody = nbody, .hermite = h};
     enum sim_status status = SIM_OK;
     SIM_TRY(sim_size_multiply((size_t)nbody->n, 2 * sizeof(struct hermite_body),
                               "the workspace of gravity", &bytes));
-    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes));
+    SIM_TRY(sim_nbody_merge_bytes(nbody->n, &merging));
+    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes + merging));
     r.old = (struct hermite_body *)((char *)nbody->scratch.data + SIM_NBODY_KEPT);
     r.now = r.old + nbody->n;
+    r.merging = r.now + nbody->n;
     load(&r);
     if (h->fresh) {
+        SIM_TRY(merge(&r));
         evaluate(&r);
         h->next = h->eta > 0 ? first_length(&r) : nbody->dt;
     }
@@ -141,6 +163,9 @@ enum sim_status nbody_hermite_cpu(struct sim_nbody *nbody, struct sim_hermite *h
         if (h->eta > 0)
             h->next = next_length(&r, h->next);
         taken++;
+        status = merge(&r);
+        if (status != SIM_OK)
+            break;
     }
     store(&r);
     h->steps = taken;

@@ -27,6 +27,7 @@ struct body_args {
     struct sim_real4 *position, *velocity, *acceleration;
     const struct sim_real4 *partial; /* plain: [split][n], when `finish` */
     unsigned long long *least;       /* where to note bodies that met another; or NULL */
+    const uint8_t *group;            /* where bodies merge: those gone stay; or NULL */
     int64_t n;
     int split, pushes;
     bool finish, charge;
@@ -68,6 +69,8 @@ static __device__ void push_body(const struct body_args &b, int64_t i, struct si
                                  struct sim_real4 a)
 {
     struct sim_real4 v = nbody_load(&b.velocity[i]);
+    if (b.group && b.group[i] == SIM_GONE)
+        return;
     for (int p = 0; p < b.pushes; p++)
         if (b.push[p].drift)
             push_vector(&x, b.push[p], v);
@@ -337,13 +340,26 @@ static enum sim_status add_force(struct march *m)
     return SIM_OK;
 }
 
+static enum sim_status add_merge(struct march *m)
+{
+    SIM_TRY(flush(m));
+    return nbody_merge_cuda(m->nbody, NULL, m->space);
+}
+
+static enum sim_status add_stage(struct march *m, const struct sim_stage *s)
+{
+    if (s->kind == SIM_FORCE)
+        return add_force(m);
+    return s->kind == SIM_MERGE ? add_merge(m) : add_push(m, s);
+}
+
 static enum sim_status take_steps(struct march *m, const struct sim_stage *stages,
                                   int count, int64_t steps)
 {
     for (int64_t step = 0; step < steps; step++) {
         SIM_TRY(sim_check_interrupt());
         for (int s = 0; s < count; s++)
-            SIM_TRY(stages[s].kind == SIM_FORCE ? add_force(m) : add_push(m, &stages[s]));
+            SIM_TRY(add_stage(m, &stages[s]));
         m->queued += 1.0 / STEPS_A_SLICE;
     }
     return flush(m);
@@ -380,7 +396,8 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
 {
     const struct sim_nbody_tuning *t = &nbody->tuning;
     const bool softened = (real)(nbody->eps * nbody->eps) > 0;
-    const bool fits = nbody_resident_fits(nbody, stage_count);
+    const bool fits =
+        nbody->merge_distance == 0 && nbody_resident_fits(nbody, stage_count);
     *by = t->pairs;
     if (*by == SIM_PAIRS_SYMMETRIC && !softened)
         return sim_fail(
@@ -391,7 +408,7 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
         return sim_fail(
             SIM_BAD_ARGUMENT,
             "pairs = \"resident\" takes no tile, per_thread, unroll or split, "
-            "at most 64 stages a step, and systems that fit a "
+            "no merging, at most 64 stages a step, and systems that fit a "
             "multiprocessor's shared memory: %lld bodies do not fit %s",
             (long long)nbody->n, nbody->device->name);
     if (*by != SIM_PAIRS_AUTO)
@@ -408,7 +425,9 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
 /* Plan, and the bytes of its sums. */
 static enum sim_status make_room(struct sim_nbody *nbody, struct march *m)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, merging = 0;
+    if (nbody->merge_distance > 0)
+        SIM_TRY(sim_nbody_merge_bytes(nbody->n, &merging));
     if (m->by == SIM_PAIRS_PLAIN) {
         SIM_TRY(make_plan(nbody, &m->plan));
         SIM_TRY(sim_size_multiply((size_t)nbody->n,
@@ -418,7 +437,7 @@ static enum sim_status make_room(struct sim_nbody *nbody, struct march *m)
         SIM_TRY(nbody_pairs_plan(nbody, &m->pairs));
         bytes = nbody_pairs_bytes(&m->pairs);
     }
-    return sim_nbody_scratch(nbody, bytes + SIM_NBODY_KEPT);
+    return sim_nbody_scratch(nbody, std::max(bytes, merging) + SIM_NBODY_KEPT);
 }
 
 static enum sim_status begin(struct sim_nbody *nbody, int stage_count, struct march *m)
@@ -435,7 +454,9 @@ static enum sim_status begin(struct sim_nbody *nbody, int stage_count, struct ma
     m->body.velocity = (struct sim_real4 *)nbody->velocity;
     m->body.acceleration = (struct sim_real4 *)nbody->acceleration;
     m->body.partial = (const struct sim_real4 *)m->space;
-    m->body.least = softened ? NULL : (unsigned long long *)scratch;
+    const bool merging = nbody->merge_distance > 0;
+    m->body.least = softened || merging ? NULL : (unsigned long long *)scratch;
+    m->body.group = merging ? nbody->group : NULL;
     m->body.n = nbody->n;
     m->body.split = m->plan.split;
     m->body.charge = nbody->coupling == SIM_CHARGE;

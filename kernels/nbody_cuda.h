@@ -93,6 +93,11 @@ static __device__ __forceinline__ void nbody_pairs_sum(const struct nbody_rows &
     }
 }
 
+/* Enqueue that close bodies become one (nbody_cuda_merge.cu). `jerk`: Hermite's, else
+ * NULL; `space`: sim_nbody_merge_bytes. */
+#define nbody_merge_cuda SIM_TYPED(nbody_merge_cuda)
+enum sim_status nbody_merge_cuda(struct sim_nbody *, void *jerk, void *space);
+
 /* --- small systems (nbody_cuda_resident.cu) --------------------------------------------
  */
 

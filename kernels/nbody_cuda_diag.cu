@@ -59,7 +59,7 @@ static struct view view_of(const struct sim_nbody *nbody, uint64_t groups)
 
 static __device__ bool selected(const struct view &b, int64_t i)
 {
-    return b.groups >> b.group[i] & 1;
+    return b.group[i] < SIM_GROUPS_MAX && (b.groups >> b.group[i] & 1);
 }
 
 /* --- sums ------------------------------------------------------------------------------

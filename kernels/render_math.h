@@ -51,7 +51,7 @@ SIM_FN struct sim_spot render_project(const struct sim_project_args *a, double d
                             light < SIM_LIGHT_MAX ? light : SIM_LIGHT_MAX, group};
     int seen = spot.x > -a->margin && spot.x < a->width + a->margin &&
                spot.y > -a->margin && spot.y < a->height + a->margin &&
-               (a->visible >> (group & 63) & 1);
+               group < SIM_PALETTE_MAX && (a->visible >> group & 1);
     if (!seen)
         spot = (struct sim_spot){0.0f, 0.0f, 0.0f, group};
     return spot;

@@ -2,6 +2,7 @@
  * steps as rows of stages. Loops over bodies are in kernels/nbody_*. */
 #include "bodies.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,25 @@ static enum sim_status check_scheme(const struct sim_bodies_desc *d)
     return SIM_OK;
 }
 
+static enum sim_status check_merging(const struct sim_bodies_desc *d)
+{
+    const double square = d->merge_distance * d->merge_distance;
+    if (d->merge_distance == 0)
+        return SIM_OK;
+    if (!(square >= DBL_MIN && square <= DBL_MAX))
+        return sim_fail(SIM_BAD_ARGUMENT, "bodies: merge_distance %g cannot be squared",
+                        d->merge_distance);
+    if (d->coupling == SIM_CHARGE)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: charges all have inertia 1, so two cannot become one: "
+                        "on_close = \"merge\" needs coupling = \"gravity\"");
+    if (d->reversible)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: merged bodies do not part again: on_close = \"merge\" "
+                        "and reversible exclude each other");
+    return SIM_OK;
+}
+
 enum sim_status sim_bodies_new(struct sim_device *device,
                                const struct sim_bodies_desc *desc, struct sim_bodies *out)
 {
@@ -40,18 +60,21 @@ enum sim_status sim_bodies_new(struct sim_device *device,
                         "precision: use other units",
                         desc->softening);
     SIM_TRY(check_scheme(desc));
+    SIM_TRY(check_merging(desc));
     if (desc->scheme == SIM_HERMITE4 && !out->ops->hermite)
         return sim_fail(SIM_BAD_ARGUMENT,
                         "bodies: hermite4 runs on the CPU only: use --device cpu");
     out->clock = desc->time;
-    out->hermite =
-        (struct sim_hermite){.corrections = (int)desc->corrections, .eta = desc->eta};
+    out->hermite = (struct sim_hermite){.corrections = (int)desc->corrections,
+                                        .merging = desc->merge_distance > 0,
+                                        .eta = desc->eta};
     out->nbody = (struct sim_nbody){
         .device = device,
         .coupling = (enum sim_coupling)desc->coupling,
         .G = desc->G,
         .eps = desc->softening,
         .dt = desc->dt,
+        .merge_distance = desc->merge_distance,
         .mixed = desc->mixed,
         .scratch = {.device = device},
         .tuning = {(int)desc->tile, (int)desc->unroll, (int)desc->per_thread,
@@ -128,6 +151,11 @@ static enum sim_status check_body(const struct sim_bodies *b, const struct sim_b
                         : "is not a finite number");
     if (!isfinite(body->mass) || fabs(body->mass) > limit)
         return sim_fail(SIM_BAD_ARGUMENT, "add: body %lld: its mass %g is not usable",
+                        (long long)index + 1, body->mass);
+    if (body->mass < 0 && b->desc.merge_distance > 0)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "add: body %lld: its mass %g is below 0, but bodies that merge "
+                        "need masses that add up",
                         (long long)index + 1, body->mass);
     return SIM_OK;
 }
@@ -267,7 +295,7 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
         for (int64_t i = 0; i < model->n; i++)
             b->groups[map[model->bodies[i].group]].count++;
         b->n = n;
-        b->has_force = false;
+        b->has_force = b->sifted = false;
     } else {
         b->group_count = group_count;
     }
@@ -291,25 +319,48 @@ static enum sim_status hermite_steps(struct sim_bodies *b, struct sim_hermite *h
     return status;
 }
 
-static enum sim_status stage_steps(struct sim_bodies *b, int64_t count)
+/* A step's stages, with the merging in its place; returns their number. */
+static int gather_stages(const struct sim_stepper *by, bool merging,
+                         struct sim_stage out[SIM_STAGES_MAX])
 {
-    static const struct sim_stage force[] = {{SIM_FORCE, 0}};
+    int count = 0;
+    for (int s = 0; s <= by->count; s++) {
+        if (merging && s == by->merge_before)
+            out[count++] = (struct sim_stage){SIM_MERGE, 0};
+        if (s < by->count)
+            out[count++] = by->stages[s];
+    }
+    return count;
+}
+
+static enum sim_status stage_steps(struct sim_bodies *b, int64_t count, bool merging)
+{
+    static const struct sim_stage force[] = {{SIM_FORCE, 0}}, merge[] = {{SIM_MERGE, 0}};
     const struct sim_stepper *by = sim_stepper((enum sim_scheme)b->desc.scheme);
+    struct sim_stage stages[SIM_STAGES_MAX];
+    if (merging && !b->sifted)
+        SIM_TRY(b->ops->advance(&b->nbody, merge, 1, 1));
+    b->sifted = b->sifted || merging;
     if (by->begins_with_force && !b->has_force)
         SIM_TRY(b->ops->advance(&b->nbody, force, 1, 1));
     b->has_force = by->begins_with_force;
-    return b->ops->advance(&b->nbody, by->stages, by->count, count);
+    const int stage_count = gather_stages(by, merging, stages);
+    return b->ops->advance(&b->nbody, stages, stage_count, count);
 }
 
-/* |count| steps of the length `dt`. */
-static enum sim_status fixed_steps(struct sim_bodies *b, int64_t count, double dt)
+/* |count| steps of the length `dt`; `shown` ones merge nothing, as they are not the
+ * orbit's. */
+static enum sim_status fixed_steps(struct sim_bodies *b, int64_t count, double dt,
+                                   bool shown)
 {
     struct sim_hermite hermite = b->hermite;
+    const bool merging = b->desc.merge_distance > 0 && !shown;
     hermite.eta = 0;
+    hermite.merging = merging;
     b->nbody.dt = dt;
     enum sim_status status = b->desc.scheme == SIM_HERMITE4
                                  ? hermite_steps(b, &hermite, count, 0)
-                                 : stage_steps(b, count);
+                                 : stage_steps(b, count, merging);
     b->nbody.dt = b->desc.dt;
     return status;
 }
@@ -332,7 +383,7 @@ static enum sim_status whole_steps(struct sim_bodies *b, int64_t count)
     if (b->desc.eta > 0)
         return adaptive_steps(
             b, many, backward == (b->desc.dt > 0) ? -HUGE_VAL : HUGE_VAL, backward);
-    SIM_TRY(fixed_steps(b, many, backward ? -b->desc.dt : b->desc.dt));
+    SIM_TRY(fixed_steps(b, many, backward ? -b->desc.dt : b->desc.dt, false));
     b->steps += count;
     return SIM_OK;
 }
@@ -369,7 +420,7 @@ static enum sim_status show(struct sim_bodies *b, double time)
     }
     b->ahead = true;
     b->shown = time;
-    SIM_TRY(fixed_steps(b, 1, missing));
+    SIM_TRY(fixed_steps(b, 1, missing, true));
     b->has_force = had_force;
     return SIM_OK;
 }
@@ -445,7 +496,7 @@ static enum sim_status need_bodies(const struct sim_bodies *b, const char *word)
 static enum sim_status check_meetings(struct sim_bodies *b)
 {
     struct sim_nbody_check found;
-    if (b->desc.softening > 0)
+    if (b->desc.softening > 0 || b->desc.merge_distance > 0)
         return SIM_OK;
     if (!b->found.data)
         SIM_TRY(sim_buffer_new(b->nbody.device, sizeof found, "a check of bodies",
@@ -466,6 +517,17 @@ enum sim_status sim_bodies_sums(struct sim_bodies *b, uint64_t groups,
     SIM_TRY(need_bodies(b, "sums"));
     SIM_TRY(check_meetings(b));
     return b->ops->sums(&b->nbody, groups, out);
+}
+
+enum sim_status sim_bodies_count(struct sim_bodies *b, int64_t *out)
+{
+    struct sim_nbody_sums sums;
+    *out = b->n;
+    if (b->n == 0 || b->desc.merge_distance == 0)
+        return SIM_OK;
+    SIM_TRY(b->ops->sums(&b->nbody, SIM_ALL_GROUPS, &sums));
+    *out = (int64_t)sums.count;
+    return SIM_OK;
 }
 
 enum sim_status sim_bodies_potential(struct sim_bodies *b, double *out)
@@ -498,8 +560,11 @@ static void unpack(const struct sim_bodies *b, const void *position, const void 
                    const uint8_t *group, struct sim_model *out)
 {
     const bool is_double = b->desc.is_double;
+    out->n = 0;
     for (int64_t i = 0; i < b->n; i++) {
-        struct sim_body *body = &out->bodies[i];
+        if (group[i] == SIM_GONE)
+            continue;
+        struct sim_body *body = &out->bodies[out->n++];
         for (int k = 0; k < 3; k++) {
             body->position[k] = load(position, is_double, 4 * i + k);
             body->velocity[k] = load(velocity, is_double, 4 * i + k);

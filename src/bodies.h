@@ -20,6 +20,7 @@ struct sim_bodies_desc {
     int64_t scheme;        /* enum sim_scheme */
     int64_t corrections;   /* Hermite: 1 or more */
     double eta;            /* Hermite: > 0: adaptive steps, at most |dt| */
+    double merge_distance; /* > 0: bodies closer than it become one, after each step */
     bool is_double, mixed; /* mixed: is_double, too */
     bool reversible;       /* double: every step can be undone to the last bit */
     int64_t tile, unroll, per_thread, split; /* 0: chosen from n and the device */
@@ -36,9 +37,10 @@ struct sim_bodies {
     struct sim_bodies_desc desc;
     struct sim_nbody nbody;
     struct sim_buffer position, velocity, acceleration, group; /* capacity >= n */
-    int64_t n;
+    int64_t n;      /* added; of these some may have merged */
     int64_t steps;  /* taken so far */
     bool has_force; /* acceleration belongs to position */
+    bool sifted;    /* what was added has been looked through for close bodies */
     int group_count;
     struct sim_group groups[SIM_GROUPS_MAX];
     struct sim_hermite hermite;
@@ -71,6 +73,9 @@ double sim_bodies_time(const struct sim_bodies *bodies);
  * its last part after a dot ("halo"), or "all". 0 when nothing matches. */
 uint64_t sim_bodies_select(const struct sim_bodies *bodies, const char *word);
 
+/* How many there are: those added, less those merged away; may wait. */
+enum sim_status sim_bodies_count(struct sim_bodies *bodies, int64_t *out);
+
 /* Diagnostics; each waits for the device. SIM_DIVERGED when bodies without softening met
  * at one place. */
 enum sim_status sim_bodies_sums(struct sim_bodies *bodies, uint64_t groups,
@@ -80,7 +85,8 @@ enum sim_status sim_bodies_radii(struct sim_bodies *bodies, uint64_t groups,
                                  const double *centre /* NULL: mass centre */,
                                  const double *fractions, int count, double *out);
 
-/* Copy all bodies back to the host as a model (for saving and for tests). */
+/* Copy all bodies that there are back to the host as a model (for saving and for tests).
+ */
 enum sim_status sim_bodies_read(struct sim_bodies *bodies, struct sim_model *out);
 
 #endif

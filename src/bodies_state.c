@@ -37,6 +37,7 @@ static void list(void *object, struct sim_state *state)
                     (size_t)b->group_count * sizeof *b->groups);
     sim_state_value(state, "steps", &b->steps, sizeof b->steps);
     sim_state_value(state, "has_force", &b->has_force, sizeof b->has_force);
+    sim_state_value(state, "sifted", &b->sifted, sizeof b->sifted);
     sim_state_value(state, "clock", &b->clock, sizeof b->clock);
     sim_state_value(state, "fresh", &b->hermite.fresh, sizeof b->hermite.fresh);
     sim_state_value(state, "next", &b->hermite.next, sizeof b->hermite.next);

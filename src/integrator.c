@@ -20,10 +20,10 @@ static const struct sim_stage yoshida[] = {
 #define COUNT(stages) (int)(sizeof stages / sizeof *stages)
 
 static const struct sim_stepper integrators[] = {
-    [SIM_LEAPFROG] = {"leapfrog", kick_drift_kick, COUNT(kick_drift_kick), true},
-    [SIM_DKD] = {"dkd", drift_kick_drift, COUNT(drift_kick_drift), false},
-    [SIM_YOSHIDA4] = {"yoshida4", yoshida, COUNT(yoshida), true},
-    [SIM_HERMITE4] = {"hermite4", NULL, 0, false},
+    [SIM_LEAPFROG] = {"leapfrog", kick_drift_kick, COUNT(kick_drift_kick), true, 2},
+    [SIM_DKD] = {"dkd", drift_kick_drift, COUNT(drift_kick_drift), false, 4},
+    [SIM_YOSHIDA4] = {"yoshida4", yoshida, COUNT(yoshida), true, 8},
+    [SIM_HERMITE4] = {"hermite4", NULL, 0, false, 0},
 };
 
 const struct sim_stepper *sim_stepper(enum sim_scheme scheme)

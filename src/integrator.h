@@ -16,7 +16,11 @@ struct sim_stepper {
     const struct sim_stage *stages; /* NULL: Hermite */
     int count;
     bool begins_with_force; /* the first stage needs an acceleration */
+    int merge_before; /* close bodies merge before this stage, or at the end: where the
+                         positions are those of the step's end, and no force is known */
 };
+
+#define SIM_STAGES_MAX 12 /* a step's, with the merging */
 
 const struct sim_stepper *sim_stepper(enum sim_scheme scheme);
 

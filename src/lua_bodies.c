@@ -17,15 +17,16 @@ static const char *const precision_words[] = {"single", "mixed", "double", NULL}
 static const char *const scheme_words[] = {"leapfrog", "dkd", "yoshida4", "hermite4",
                                            NULL};
 
+static const char *const close_words[] = {"error", "merge", NULL};
 static const char *const pairs_words[] = {"auto", "symmetric", "plain", "resident", NULL};
 
 struct desc {
     struct sim_bodies_desc bodies;
-    int64_t precision;
+    int64_t precision, on_close;
     struct {
         double eta;
     } adaptive;
-    bool is_adaptive;
+    bool is_adaptive, has_distance;
     double energy_tolerance;
 };
 
@@ -104,12 +105,29 @@ static const struct lua_param bodies_params[] = {
      .help =
          "of positions, velocities and forces; mixed: double, but the force of a pair "
          "in single, from differences taken in double (CUDA; the CPU: double)"},
+    {.name = "on_close",
+     .kind = LUA_PARAM_CHOICE,
+     .words = close_words,
+     .offset = AT(on_close),
+     .help = "error: bodies at one place without softening are one; merge: bodies closer "
+             "than merge_distance at a step's end, and chains of such, become one with "
+             "their mass, momentum and centre, in the place of the first of them and "
+             "the group of the heaviest"},
+    {.name = "merge_distance",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "length",
+     .min_open = true,
+     .max = HUGE_VAL,
+     .offset = AT(bodies.merge_distance),
+     .present = AT(has_distance),
+     .help = "on_close = \"merge\": how close"},
     {.name = "energy_tolerance",
      .kind = LUA_PARAM_NUMBER,
      .number = 0.01,
      .max = HUGE_VAL,
      .offset = AT(energy_tolerance),
-     .help = "energy() warns when the total has changed by more than this part"},
+     .help = "energy() warns when the total has changed by more than this part, unless "
+             "bodies merge"},
     {.name = "time",
      .kind = LUA_PARAM_NUMBER,
      .unit = "time",
@@ -162,6 +180,9 @@ static int bodies_new(lua_State *L)
     sim_lua_read(L, 1, &sim_bodies_set, &desc);
     if (desc.bodies.dt == 0)
         return sim_lua_error(L, "sim.bodies: dt must not be 0");
+    if ((desc.on_close == 1) != desc.has_distance)
+        return sim_lua_error(L, "sim.bodies: on_close = \"merge\" and merge_distance go "
+                                "together: give both or neither");
     desc.bodies.is_double = desc.precision >= 1;
     desc.bodies.mixed = desc.precision == 1;
     desc.bodies.eta = desc.is_adaptive ? desc.adaptive.eta : 0;
@@ -258,6 +279,8 @@ static int push_vector(lua_State *L, const double v[3])
 /* A scheme that cannot follow a close encounter shows it in the total energy: say so. */
 static void watch_energy(lua_State *L, struct box *box, double energy, double size)
 {
+    if (box->bodies.desc.merge_distance > 0)
+        return; /* what merges loses energy rightly */
     if (box->energy == 0) {
         box->energy = energy;
         return;
@@ -482,7 +505,9 @@ static int bodies_rows(lua_State *L)
 
 static int get_n(lua_State *L)
 {
-    lua_pushinteger(L, sim_lua_check_bodies(L, 1, "n")->n);
+    int64_t n;
+    sim_lua_try(L, sim_bodies_count(sim_lua_check_bodies(L, 1, "n"), &n));
+    lua_pushinteger(L, (lua_Integer)n);
     return 1;
 }
 
