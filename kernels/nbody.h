@@ -128,7 +128,7 @@ struct sim_nbody_ops {
     enum sim_status (*check)(struct sim_nbody *, void *out);
     /* Enqueue the mass centre of a selection into device memory: double out[3]. */
     enum sim_status (*centre)(struct sim_nbody *, uint64_t groups, void *out);
-    /* Hermite steps; waits. NULL where a backend has none (CUDA). */
+    /* Hermite steps; waits. Both backends give the same bits. */
     enum sim_status (*hermite)(struct sim_nbody *, struct sim_hermite *);
 };
 

@@ -47,13 +47,6 @@ static void evaluate(const struct run *r)
     nbody->device->stats.launches++;
 }
 
-/* At most |dt|, with its sign. */
-static double bounded(const struct run *r, double length)
-{
-    const double most = fabs(r->nbody->dt);
-    return copysign(length < most ? length : most, r->nbody->dt);
-}
-
 static double first_length(const struct run *r)
 {
     double a = 0, j = 0;
@@ -61,7 +54,7 @@ static double first_length(const struct run *r)
         a = fmax(a, hermite_size(r->now[i].a));
         j = fmax(j, hermite_size(r->now[i].j));
     }
-    return bounded(r, hermite_first_length(a, j, r->hermite->eta));
+    return hermite_bounded(hermite_first_length(a, j, r->hermite->eta), r->nbody->dt);
 }
 
 static double next_length(const struct run *r, double h)
@@ -69,7 +62,7 @@ static double next_length(const struct run *r, double h)
     double least = HUGE_VAL;
     for (int64_t i = 0; i < r->nbody->n; i++)
         least = fmin(least, hermite_length(&r->old[i], &r->now[i], h, r->hermite->eta));
-    return bounded(r, least);
+    return hermite_bounded(least, r->nbody->dt);
 }
 
 static void take_step(const struct run *r, double h)
@@ -126,13 +119,6 @@ static enum sim_status merge(const struct run *r)
     return SIM_OK;
 }
 
-static bool passes(const struct sim_hermite *h, double step)
-{
-    if (h->eta == 0.0)
-        return false;
-    return step > 0 ? h->time + step > h->until : h->time + step < h->until;
-}
-
 enum sim_status nbody_hermite_cpu(struct sim_nbody *nbody, struct sim_hermite *h)
 {
     size_t bytes, merging;
@@ -154,7 +140,7 @@ enum sim_status nbody_hermite_cpu(struct sim_nbody *nbody, struct sim_hermite *h
     h->next = h->eta > 0 ? copysign(h->next, nbody->dt) : nbody->dt;
     h->fresh = false;
     int64_t taken = 0;
-    while (taken < h->steps && !passes(h, h->next)) {
+    while (taken < h->steps && !hermite_passes(h->eta, h->time, h->next, h->until)) {
         status = sim_check_interrupt();
         if (status != SIM_OK)
             break;

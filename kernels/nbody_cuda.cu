@@ -489,7 +489,7 @@ static const struct sim_nbody_ops ops = {
     nbody_radii_cuda,
     nbody_check_cuda,
     nbody_centre_cuda,
-    NULL, /* hermite: on the CPU only */
+    nbody_hermite_cuda,
 };
 
 #ifdef SIM_DOUBLE

@@ -24,6 +24,9 @@ enum sim_status nbody_radii_cuda(struct sim_nbody *, uint64_t groups,
 enum sim_status nbody_check_cuda(struct sim_nbody *, void *);
 enum sim_status nbody_centre_cuda(struct sim_nbody *, uint64_t groups, void *);
 
+#define nbody_hermite_cuda SIM_TYPED(nbody_hermite_cuda) /* nbody_cuda_hermite.cu */
+enum sim_status nbody_hermite_cuda(struct sim_nbody *, struct sim_hermite *);
+
 /* --- symmetric pairs (nbody_cuda_pairs.cu) ---------------------------------------------
  */
 

@@ -111,6 +111,21 @@ SIM_FN double hermite_first_length(double most_a, double most_j, double eta)
     return most_a > 0 && most_j > 0 ? eta * most_a / most_j : HUGE_VAL;
 }
 
+/* At most |dt|, with its sign. */
+SIM_FN double hermite_bounded(double length, double dt)
+{
+    const double most = fabs(dt);
+    return copysign(length < most ? length : most, dt);
+}
+
+/* Would a step lead past `until`? Steps of one length never do. */
+SIM_FN int hermite_passes(double eta, double time, double step, double until)
+{
+    if (eta == 0.0)
+        return 0;
+    return step > 0 ? time + step > until : time + step < until;
+}
+
 SIM_FN double hermite_size(struct sim_real4 a)
 {
     const double d[3] = {a.x, a.y, a.z};

@@ -61,9 +61,6 @@ enum sim_status sim_bodies_new(struct sim_device *device,
                         desc->softening);
     SIM_TRY(check_scheme(desc));
     SIM_TRY(check_merging(desc));
-    if (desc->scheme == SIM_HERMITE4 && !out->ops->hermite)
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "bodies: hermite4 runs on the CPU only: use --device cpu");
     out->clock = desc->time;
     out->hermite = (struct sim_hermite){.corrections = (int)desc->corrections,
                                         .merging = desc->merge_distance > 0,

@@ -70,16 +70,8 @@ static const struct row table[] = {
     {SIM_HERMITE4, 3, 0.5, 1000, 1.33e-7, 8.7e-9},
 };
 
-/* Hermite's scheme runs on the CPU only. */
-static bool lacks_hermite(const struct sim_device *device)
-{
-    return device->kind != SIM_CPU;
-}
-
 static void check_row(struct sim_device *device, const struct row *r)
 {
-    if (r->scheme == SIM_HERMITE4 && lacks_hermite(device))
-        return;
     const struct sim_body start[2] = {
         {.mass = 1},
         {.position = {1 - r->e}, .velocity = {0, sqrt((1 + r->e) / (1 - r->e))}}};
@@ -143,7 +135,7 @@ static double worst_way(struct sim_bodies *b, const struct sim_body *from, int64
 static void test_eight(struct sim_device *device, bool is_double)
 {
     const double period = 6.325914009782138550;
-    if (!is_double || lacks_hermite(device))
+    if (!is_double)
         return;
     struct sim_bodies_desc desc = {.dt = 0.005,
                                    .scheme = SIM_HERMITE4,
@@ -176,7 +168,7 @@ static void test_pythagorean(struct sim_device *device, bool is_double)
         {{{-0.6220036918011, 1.8583181578998, 0}, {0}, 0, 0},
          {{0.1735445568164, -2.3684104432832, 0}, {0}, 0, 0},
          {{0.2343665696275, 0.7797374598867, 0}, {0}, 0, 0}}};
-    if (lacks_hermite(device) || !is_double)
+    if (!is_double)
         return;
     struct sim_bodies b = make(device,
                                (struct sim_bodies_desc){.dt = 0.01,
@@ -302,12 +294,55 @@ static void check_between(struct sim_device *device, bool is_double,
 
 static void test_between(struct sim_device *device, bool is_double)
 {
-    const bool hermite = is_double && !lacks_hermite(device);
     for (int scheme = SIM_LEAPFROG; scheme <= SIM_HERMITE4; scheme++)
-        if (hermite || scheme != SIM_HERMITE4)
+        if (is_double || scheme != SIM_HERMITE4)
             check_between(device, is_double, (enum sim_scheme)scheme, 0);
-    if (hermite)
+    if (is_double)
         check_between(device, true, SIM_HERMITE4, 1e-3);
+}
+
+/* Hermite's scheme gives the same bits on every device, as it is summed the same way. */
+static void check_bits(struct sim_device *device, int64_t n, double eta, bool merging,
+                       struct sim_model *first)
+{
+    struct sim_body *start = room((size_t)n, sizeof *start);
+    struct sim_model now;
+    cloud(start, n);
+    struct sim_bodies b = make(device,
+                               (struct sim_bodies_desc){.dt = 0.01,
+                                                        .scheme = SIM_HERMITE4,
+                                                        .corrections = 2,
+                                                        .softening = merging ? 0 : 0.01,
+                                                        .merge_distance = merging * 0.1,
+                                                        .eta = eta,
+                                                        .is_double = true},
+                               n, start);
+    must(sim_bodies_advance(&b, 0.123));
+    must(sim_bodies_step(&b, 50));
+    must(sim_bodies_advance(&b, sim_bodies_time(&b) - 0.04));
+    must(sim_bodies_read(&b, &now));
+    CHECK(now.n == n || merging);
+    if (!first->bodies)
+        *first = now;
+    else {
+        CHECK(now.n == first->n &&
+              !memcmp(now.bodies, first->bodies, (size_t)now.n * sizeof *now.bodies));
+        sim_model_free(&now);
+    }
+    sim_bodies_free(&b);
+    free(start);
+}
+
+static void test_bits(struct sim_device *device, bool is_double)
+{
+    static const int64_t sizes[] = {1, 2, 33, 65};
+    static struct sim_model first[4][2][2];
+    for (int k = 0; k < 4 && is_double; k++)
+        for (int adaptive = 0; adaptive < 2; adaptive++)
+            for (int merging = 0; merging < 2; merging++)
+                for (int twice = 0; twice < 2; twice++)
+                    check_bits(device, sizes[k], adaptive * 1e-3, merging,
+                               &first[k][adaptive][merging]);
 }
 
 static void test_meeting(struct sim_device *device, bool is_double)
@@ -331,6 +366,7 @@ int main(void)
     on_every_device(test_pythagorean);
     on_every_device(test_reversible);
     on_every_device(test_between);
+    on_every_device(test_bits);
     on_every_device(test_meeting);
     return check_report();
 }
