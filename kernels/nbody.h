@@ -23,6 +23,9 @@ enum sim_coupling {
     SIM_CHARGE,  /* a_i = -G q_i sum_j q_j r_ij / (r_ij^2 + eps^2)^(3/2); inertia 1 */
 };
 
+/* How a pair's force is softened: nbody_math.h, nbody_soft_math.h. */
+enum sim_softening { SIM_PLUMMER, SIM_SPLINE };
+
 /* One stage of a step. KICK: v += coefficient*dt * a. DRIFT: x += coefficient*dt * v.
  * FORCE: a = A(x). MERGE: bodies closer than merge_distance become one
  * (nbody_merge_math.h). Kick-drift-kick is {KICK .5} {DRIFT 1} {FORCE} {KICK .5}. */
@@ -56,8 +59,11 @@ struct sim_nbody {
     void *position, *velocity, *acceleration; /* struct sim_real4[n] */
     uint8_t *group;                           /* [n] */
     enum sim_coupling coupling;
-    double G, eps;           /* eps: Plummer softening length, >= 0 */
-    double dt;               /* may be negative: backward in time */
+    double G, eps; /* eps: softening length, >= 0 */
+    enum sim_softening softening;
+    bool by_group;                    /* lengths are those of the groups, not eps */
+    double group_eps[SIM_GROUPS_MAX]; /* a pair takes the greater of its two */
+    double dt;                        /* may be negative: backward in time */
     double merge_distance;   /* > 0: of SIM_MERGE and Hermite's merging; bodies at one
                                 place are then no error */
     double grain_x, grain_v; /* > 0, double only: positions and velocities are whole
@@ -115,8 +121,9 @@ struct sim_nbody_ops {
     /* The following three wait for their result. */
     enum sim_status (*sums)(struct sim_nbody *, uint64_t groups,
                             struct sim_nbody_sums *out);
-    /* W = -G sum_{i<j} m_i m_j / sqrt(r_ij^2 + eps^2)   (+ for SIM_CHARGE): each pair
-     * once, i = j left out, terms and sums in double. */
+    /* W = -G sum_{i<j} m_i m_j / sqrt(r_ij^2 + eps^2)   (+ for SIM_CHARGE; the spline's
+     * potential for SIM_SPLINE): each pair once, i = j left out, terms and sums in
+     * double. */
     enum sim_status (*potential)(struct sim_nbody *, double *out);
     /* For each fraction f in (0,1]: the smallest distance from `centre` within which the
      * selection holds at least f of its mass (of its number, if massless or SIM_CHARGE).
@@ -144,6 +151,13 @@ const struct sim_nbody_ops *sim_nbody_ops_cuda(bool is_double); /* NULL in no_cu
 enum sim_status sim_nbody_scratch(struct sim_nbody *, size_t bytes);
 /* What a merge needs of it, the kept part apart. */
 enum sim_status sim_nbody_merge_bytes(int64_t n, size_t *bytes);
+
+/* One Plummer length for all is what the fast loops know; else the pairs are met plainly,
+ * by loops of their own. */
+static inline bool sim_nbody_is_general(const struct sim_nbody *nbody)
+{
+    return nbody->softening != SIM_PLUMMER || nbody->by_group;
+}
 
 /* For the backends: is eps zero, or its square a normal number? And the sums of
  * nbody_math.h (NBODY_SUMS of them) in their public form. */

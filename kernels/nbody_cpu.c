@@ -5,6 +5,7 @@
  * Kicks and drifts are nbody_push a component; the force is nbody_cpu_force.c. Results do
  * not depend on the number of threads: every body is computed by one lane. */
 #include "nbody_cpu.h"
+#include "nbody_soft_math.h"
 
 /* Below this a parallel loop costs more than it gives. */
 #define PARALLEL_FROM 16384
@@ -43,9 +44,29 @@ static const struct nbody_cpu_variant *best_variant(void)
 
 static bool symmetric(const struct sim_nbody *nbody)
 {
+    if (sim_nbody_is_general(nbody))
+        return false;
     if (nbody->tuning.pairs == SIM_PAIRS_AUTO)
         return nbody->n >= SYMMETRIC_FROM && nbody->eps >= NBODY_SAFE_EPS;
     return nbody->tuning.pairs == SIM_PAIRS_SYMMETRIC;
+}
+
+/* Each body's own softness, in the workspace. */
+static enum sim_status fill_softness(struct sim_nbody *nbody, struct nbody_force *args)
+{
+    size_t bytes;
+    real table[UINT8_MAX + 1];
+    SIM_TRY(sim_size_multiply((size_t)nbody->n, sizeof(real), "the workspace of gravity",
+                              &bytes));
+    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes));
+    real *softness = (real *)((char *)nbody->scratch.data + SIM_NBODY_KEPT);
+    args->spline = nbody->softening == SIM_SPLINE;
+    for (int g = 0; g <= UINT8_MAX; g++)
+        table[g] = nbody_softness(nbody_eps_of(nbody, g), args->spline);
+    for (int64_t i = 0; i < nbody->n; i++)
+        softness[i] = table[nbody->group[i]];
+    args->softness = softness;
+    return SIM_OK;
 }
 
 static enum sim_status force(struct sim_nbody *nbody)
@@ -59,8 +80,13 @@ static enum sim_status force(struct sim_nbody *nbody)
         .charge = nbody->coupling == SIM_CHARGE,
         .G = (real)nbody->G,
     };
-    uint64_t unsoftened = UINT64_MAX, *kept = nbody->scratch.data;
-    args.least = args.eps2 == 0 && nbody->merge_distance == 0 ? kept : &unsoftened;
+    const bool general = sim_nbody_is_general(nbody);
+    uint64_t unsoftened = UINT64_MAX;
+    if (general)
+        SIM_TRY(fill_softness(nbody, &args));
+    args.least = (args.eps2 == 0 || general) && nbody->merge_distance == 0
+                     ? nbody->scratch.data
+                     : &unsoftened;
     nbody->device->stats.launches++;
     if (symmetric(nbody)) {
         SIM_TRY(
@@ -109,6 +135,9 @@ static enum sim_status check_tuning(const struct sim_nbody *nbody)
             SIM_BAD_ARGUMENT,
             "tile, unroll, per_thread, split and pairs = \"resident\" choose "
             "between the kernels of a CUDA device; on the CPU leave them out");
+    if (t->pairs == SIM_PAIRS_SYMMETRIC && sim_nbody_is_general(nbody))
+        return sim_fail(SIM_BAD_ARGUMENT, "symmetric pairs know one Plummer softening "
+                                          "for all; use pairs = \"plain\"");
     if (t->pairs == SIM_PAIRS_SYMMETRIC && nbody->eps < NBODY_SAFE_EPS)
         return sim_fail(SIM_BAD_ARGUMENT,
                         "symmetric pairs need a softening of at least %g; use pairs = "

@@ -12,8 +12,10 @@ struct nbody_force {
     const struct sim_real4 *position;
     struct sim_real4 *acceleration;
     real eps2;
-    bool guarded; /* eps too small to keep 1/r^3 finite: test each pair */
-    bool charge;  /* scale by -G q_i, not by G */
+    bool guarded;         /* eps too small to keep 1/r^3 finite: test each pair */
+    bool charge;          /* scale by -G q_i, not by G */
+    const real *softness; /* [n] of general softening (nbody_soft_math.h), or NULL */
+    bool spline;
     real G;
     uint64_t *least; /* lowest index of a body that meets another at distance 0; guarded
                         evaluations without softening lower it */

@@ -4,6 +4,7 @@
  * of its own, the slots in ascending order: the same bits for any number of threads. The
  * potential visits each pair once. Equations: nbody_math.h, contracts: nbody.h. */
 #include "nbody_cpu.h"
+#include "nbody_soft_math.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,20 @@ static double pairs_beyond(const struct sim_nbody *nbody, int64_t i, int64_t fir
     return sum;
 }
 
+/* The same where softening is general, for i and j > i. */
+static double pairs_softened(const struct sim_nbody *nbody, int64_t i)
+{
+    const struct sim_real4 *p = nbody->position;
+    const double eps = nbody_eps_of(nbody, nbody->group[i]);
+    double phi = 0;
+    for (int64_t j = i + 1; j < nbody->n; j++)
+        phi +=
+            p[j].w * nbody_soft_potential(nbody_distance2(p[i], p[j].x, p[j].y, p[j].z),
+                                          eps, nbody_eps_of(nbody, nbody->group[j]),
+                                          nbody->softening == SIM_SPLINE);
+    return phi * p[i].w;
+}
+
 /* The pairs among bodies first <= i < j < last. */
 static double pairs_within(const struct sim_nbody *nbody, int64_t first, int64_t last)
 {
@@ -126,6 +141,7 @@ static double pairs_within(const struct sim_nbody *nbody, int64_t first, int64_t
 enum sim_status nbody_potential_cpu(struct sim_nbody *nbody, double *out)
 {
     const int64_t blocks = (nbody->n + LANES - 1) / LANES;
+    const bool general = sim_nbody_is_general(nbody);
     void *space;
     SIM_TRY(slots(nbody, blocks, sizeof(double), &space));
     double *partial = space, sum = 0;
@@ -134,6 +150,10 @@ enum sim_status nbody_potential_cpu(struct sim_nbody *nbody, double *out)
         const int64_t first = b * LANES, last = least_of(first + LANES, nbody->n);
         partial[b] = 0;
         if (sim_interrupt_signal())
+            continue;
+        for (int64_t i = first; i < last && general; i++)
+            partial[b] += pairs_softened(nbody, i);
+        if (general)
             continue;
         partial[b] = pairs_within(nbody, first, last);
         if (last < nbody->n)

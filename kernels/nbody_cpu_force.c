@@ -8,12 +8,15 @@
  * measured they are faster than an integer first guess with enough Newton steps, and
  * every IEEE machine gives the same bits.
  *
+ * Lengths by group and the spline go through the same loop with another weight.
+ *
  * Work per pair: 3 subtractions, 6 fused multiply-adds, 3 products, a root and a
  * division; the divider is the limit. Memory: 16 bytes a source and pass, from the first
  * cache.
  *
  * Not here: symmetric pairs (each pair once). */
 #include "nbody_cpu.h"
+#include "nbody_soft_math.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -24,6 +27,10 @@
 struct lanes {
     real x[LANES_MAX], y[LANES_MAX], z[LANES_MAX];
 };
+
+/* What a loop is made for: the plain law, with a look at distance zero, lengths of the
+ * bodies' own. */
+enum law { PLAIN, GUARDED, LENGTHS, SPLINE };
 
 /* Lanes past the end repeat the last body; their sums are dropped. */
 ALWAYS void load_lanes(const struct nbody_force *f, int64_t i, int lanes,
@@ -37,10 +44,24 @@ ALWAYS void load_lanes(const struct nbody_force *f, int64_t i, int lanes,
     }
 }
 
-/* Add the pull of sources first <= j < last on the bodies `at`. */
-ALWAYS void add_tile(const struct nbody_force *f, int lanes, bool guarded,
-                     const struct lanes *at, int64_t first, int64_t last,
-                     struct lanes *total, int32_t *zeros)
+/* The weight of a pair at |d|^2 = d2; `soft` is the pair's. */
+ALWAYS real weigh(enum law law, real m, real r2, real soft, int32_t *zeros)
+{
+    if (law == SPLINE) {
+        *zeros += r2 < NBODY_TINY && soft > NBODY_HUGE;
+        return nbody_spline_weight(m, r2, 1 / sim_sqrt(r2), soft);
+    }
+    const real w = nbody_weight(m, 1 / sim_sqrt(r2));
+    if (law == PLAIN)
+        return w;
+    *zeros += r2 < NBODY_TINY;
+    return nbody_guarded_weight(w, r2);
+}
+
+/* Add the pull of sources first <= j < last on the bodies `at`; soft[] is theirs. */
+ALWAYS void add_tile(const struct nbody_force *f, int lanes, enum law law,
+                     const struct lanes *at, const real *soft, int64_t first,
+                     int64_t last, struct lanes *total, int32_t *zeros)
 {
     struct lanes sum;
     const real eps2 = f->eps2;
@@ -48,16 +69,15 @@ ALWAYS void add_tile(const struct nbody_force *f, int lanes, bool guarded,
         sum.x[l] = sum.y[l] = sum.z[l] = 0;
     for (int64_t j = first; j < last; j++) {
         const struct sim_real4 source = f->position[j];
+        const real its = law >= LENGTHS ? f->softness[j] : eps2;
 #pragma omp simd
         for (int l = 0; l < lanes; l++) {
             real dx = source.x - at->x[l], dy = source.y - at->y[l],
                  dz = source.z - at->z[l];
-            real r2 = nbody_r2(dx, dy, dz, eps2);
-            real w = nbody_weight(source.w, 1 / sim_sqrt(r2));
-            if (guarded) {
-                w = nbody_guarded_weight(w, r2);
-                zeros[l] += r2 < NBODY_TINY;
-            }
+            real of_pair =
+                law >= LENGTHS ? nbody_pair_softness(soft[l], its, law == SPLINE) : its;
+            real r2 = nbody_r2(dx, dy, dz, law == SPLINE ? (real)0 : of_pair);
+            real w = weigh(law, source.w, r2, of_pair, &zeros[l]);
             sum.x[l] = sim_fma(w, dx, sum.x[l]);
             sum.y[l] = sim_fma(w, dy, sum.y[l]);
             sum.z[l] = sim_fma(w, dz, sum.z[l]);
@@ -91,18 +111,24 @@ ALWAYS uint64_t lowest_met(int64_t i, int count, const int32_t *zeros)
 
 /* A block of NBODY_BLOCK targets takes one pass over the sources, tile by tile, so that a
  * tile is read from memory once for all of them. */
-ALWAYS uint64_t block(const struct nbody_force *f, int lanes, bool guarded, int64_t first,
+ALWAYS uint64_t block(const struct nbody_force *f, int lanes, enum law law, int64_t first,
                       int64_t last)
 {
     enum { SETS = NBODY_BLOCK * (int)sizeof(real) / 32 };
     struct lanes at[SETS], total[SETS] = {0};
     int32_t zeros[SETS][LANES_MAX] = {0};
+    real soft[SETS][LANES_MAX];
     const int sets = (int)((last - first + lanes - 1) / lanes);
-    for (int s = 0; s < sets; s++)
+    for (int s = 0; s < sets; s++) {
         load_lanes(f, first + s * lanes, lanes, &at[s]);
+        for (int l = 0; l < lanes && law >= LENGTHS; l++) {
+            const int64_t i = first + s * lanes + l;
+            soft[s][l] = f->softness[i < f->n ? i : f->n - 1];
+        }
+    }
     for (int64_t j = 0; j < f->n; j += NBODY_TILE)
         for (int s = 0; s < sets; s++)
-            add_tile(f, lanes, guarded, &at[s], j,
+            add_tile(f, lanes, law, &at[s], soft[s], j,
                      j + NBODY_TILE < f->n ? j + NBODY_TILE : f->n, &total[s], zeros[s]);
     uint64_t least = UINT64_MAX;
     for (int s = sets - 1; s >= 0; s--) {
@@ -121,9 +147,13 @@ ALWAYS uint64_t block(const struct nbody_force *f, int lanes, bool guarded, int6
                                            int64_t last)                               \
     {                                                                                  \
         enum { LANES = 2 * (bits) / 8 / (int)sizeof(real) };                           \
+        if (f->softness && f->spline)                                                  \
+            return block(f, LANES, SPLINE, first, last);                               \
+        if (f->softness)                                                               \
+            return block(f, LANES, LENGTHS, first, last);                              \
         if (f->guarded)                                                                \
-            return block(f, LANES, true, first, last);                                 \
-        return block(f, LANES, false, first, last);                                    \
+            return block(f, LANES, GUARDED, first, last);                              \
+        return block(f, LANES, PLAIN, first, last);                                    \
     }
 
 static bool always(void)

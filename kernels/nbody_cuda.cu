@@ -178,6 +178,31 @@ static int64_t default_split(const struct sim_nbody *nbody, const struct variant
     return std::max<int64_t>(1, wanted / across);
 }
 
+/* The one shape of general softening. */
+static const struct variant soft_variant = {NBODY_SOFT_TILE, 1, 8, NULL, NULL};
+
+static enum sim_status find_variant(const struct sim_nbody *nbody, int tile,
+                                    int per_thread, const struct variant **found)
+{
+    const struct sim_nbody_tuning *forced = &nbody->tuning;
+    const struct sim_nbody_tuning wanted = {
+        forced->tile ? forced->tile : tile, 0,
+        forced->per_thread ? forced->per_thread : per_thread, 0, SIM_PAIRS_AUTO};
+    *found = NULL;
+    if (sim_nbody_is_general(nbody)) {
+        if (!matches(&soft_variant, forced))
+            return sim_fail(SIM_BAD_ARGUMENT,
+                            "softening by group or by the spline has one kernel: leave "
+                            "out tile, per_thread and unroll");
+        *found = &soft_variant;
+        return SIM_OK;
+    }
+    for (const struct variant &v : variants)
+        if (matches(&v, forced) && (!*found || matches(&v, &wanted)))
+            *found = &v;
+    return *found ? SIM_OK : no_such_variant(forced);
+}
+
 /* The default row with what the script forces in place of its choices. */
 static enum sim_status make_plan(const struct sim_nbody *nbody, struct plan *plan)
 {
@@ -185,14 +210,8 @@ static enum sim_status make_plan(const struct sim_nbody *nbody, struct plan *pla
     auto row = defaults;
     while (nbody->n > row->up_to)
         row++;
-    const struct sim_nbody_tuning wanted = {
-        forced->tile ? forced->tile : row->tile, 0,
-        forced->per_thread ? forced->per_thread : row->per_thread, 0, SIM_PAIRS_AUTO};
-    plan->variant = NULL;
-    for (const struct variant &v : variants)
-        if (matches(&v, forced) && (!plan->variant || matches(&v, &wanted)))
-            plan->variant = &v;
-    if (!plan->variant || forced->split < 0 || forced->split > SPLIT_MAX)
+    SIM_TRY(find_variant(nbody, row->tile, row->per_thread, &plan->variant));
+    if (forced->split < 0 || forced->split > SPLIT_MAX)
         return no_such_variant(forced);
     const int64_t tiles = ceil_div(nbody->n, plan->variant->tile);
     int64_t split =
@@ -297,6 +316,8 @@ static enum sim_status launch_force(struct march *m, int64_t first, int64_t last
     };
     const dim3 grid((unsigned)ceil_div(last - first, (int64_t)v->tile * v->per_thread),
                     (unsigned)m->plan.split);
+    if (sim_nbody_is_general(nbody))
+        return nbody_soft_force(nbody, args, grid);
     return sim_launch(nbody->device, "computing gravity",
                       m->guarded ? v->guarded : v->plain, grid, dim3((unsigned)v->tile),
                       0, args);
@@ -395,10 +416,15 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
                               enum sim_pairs *by)
 {
     const struct sim_nbody_tuning *t = &nbody->tuning;
+    const bool general = sim_nbody_is_general(nbody);
     const bool softened = (real)(nbody->eps * nbody->eps) > 0;
     const bool fits =
         nbody->merge_distance == 0 && nbody_resident_fits(nbody, stage_count);
-    *by = t->pairs;
+    *by = general && t->pairs == SIM_PAIRS_AUTO ? SIM_PAIRS_PLAIN : t->pairs;
+    if (general && *by != SIM_PAIRS_PLAIN)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "symmetric and resident pairs know one Plummer softening for "
+                        "all; use pairs = \"plain\"");
     if (*by == SIM_PAIRS_SYMMETRIC && !softened)
         return sim_fail(
             SIM_BAD_ARGUMENT,
@@ -455,7 +481,8 @@ static enum sim_status begin(struct sim_nbody *nbody, int stage_count, struct ma
     m->body.acceleration = (struct sim_real4 *)nbody->acceleration;
     m->body.partial = (const struct sim_real4 *)m->space;
     const bool merging = nbody->merge_distance > 0;
-    m->body.least = softened || merging ? NULL : (unsigned long long *)scratch;
+    const bool may_meet = !softened || sim_nbody_is_general(nbody);
+    m->body.least = !may_meet || merging ? NULL : (unsigned long long *)scratch;
     m->body.group = merging ? nbody->group : NULL;
     m->body.n = nbody->n;
     m->body.split = m->plan.split;

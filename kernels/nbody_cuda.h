@@ -24,6 +24,19 @@ enum sim_status nbody_radii_cuda(struct sim_nbody *, uint64_t groups,
 enum sim_status nbody_check_cuda(struct sim_nbody *, void *);
 enum sim_status nbody_centre_cuda(struct sim_nbody *, uint64_t groups, void *);
 
+/* Softening by group and the spline (nbody_cuda_soft.cu). A force launch of targets first
+ * <= i < last, for a grid of NBODY_SOFT_TILE threads a block, blockIdx.y a segment of the
+ * sources; partial as in nbody_cuda_force.cuh. And total[block] of the potential, as
+ * there in nbody_cuda_diag.cu, of the targets from `first` on. */
+#define NBODY_SOFT_TILE           128
+#define nbody_soft_force          SIM_TYPED(nbody_soft_force)
+#define nbody_soft_potential_cuda SIM_TYPED(nbody_soft_potential_cuda)
+struct force_args;
+enum sim_status nbody_soft_force(struct sim_nbody *, const struct force_args &,
+                                 dim3 grid);
+enum sim_status nbody_soft_potential_cuda(struct sim_nbody *, int64_t first, dim3 grid,
+                                          double *total);
+
 #define nbody_hermite_cuda SIM_TYPED(nbody_hermite_cuda) /* nbody_cuda_hermite.cu */
 enum sim_status nbody_hermite_cuda(struct sim_nbody *, struct sim_hermite *);
 

@@ -186,9 +186,13 @@ enum sim_status nbody_potential_cuda(struct sim_nbody *nbody, double *out)
     double *total = (double *)space;
     for (int64_t b = 0; b < blocks; b += part) {
         SIM_TRY(sim_check_interrupt());
-        SIM_TRY(sim_launch(nbody->device, "summing the potential", potential_kernel,
-                           dim3((unsigned)std::min(part, blocks - b)), dim3(BLOCK), 0,
-                           view, nbody->eps * nbody->eps, b * BLOCK, total));
+        const dim3 grid((unsigned)std::min(part, blocks - b));
+        if (sim_nbody_is_general(nbody))
+            SIM_TRY(nbody_soft_potential_cuda(nbody, b * BLOCK, grid, total));
+        else
+            SIM_TRY(sim_launch(nbody->device, "summing the potential", potential_kernel,
+                               grid, dim3(BLOCK), 0, view, nbody->eps * nbody->eps,
+                               b * BLOCK, total));
     }
     SIM_TRY(sim_launch(nbody->device, "summing the potential", merge_kernel, dim3(1),
                        dim3(BLOCK), 0, total, (int)blocks, total + blocks));

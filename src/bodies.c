@@ -27,6 +27,20 @@ static enum sim_status check_scheme(const struct sim_bodies_desc *d)
     return SIM_OK;
 }
 
+static enum sim_status check_softening(const struct sim_bodies_desc *d)
+{
+    if (!d->is_double && d->softening > SINGLE_MAX)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: softening %g is too large for single "
+                        "precision: use other units",
+                        d->softening);
+    if (d->softening_kind == SIM_SPLINE && d->scheme == SIM_HERMITE4)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: the spline has no jerk here: hermite4 needs "
+                        "softening_kind = \"plummer\"");
+    return SIM_OK;
+}
+
 static enum sim_status check_merging(const struct sim_bodies_desc *d)
 {
     const double square = d->merge_distance * d->merge_distance;
@@ -54,11 +68,7 @@ enum sim_status sim_bodies_new(struct sim_device *device,
     if (!out->ops)
         return sim_fail(SIM_DEVICE, "bodies: this build cannot compute on %s",
                         device->name);
-    if (!desc->is_double && desc->softening > SINGLE_MAX)
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "bodies: softening %g is too large for single "
-                        "precision: use other units",
-                        desc->softening);
+    SIM_TRY(check_softening(desc));
     SIM_TRY(check_scheme(desc));
     SIM_TRY(check_merging(desc));
     out->clock = desc->time;
@@ -70,6 +80,7 @@ enum sim_status sim_bodies_new(struct sim_device *device,
         .coupling = (enum sim_coupling)desc->coupling,
         .G = desc->G,
         .eps = desc->softening,
+        .softening = (enum sim_softening)desc->softening_kind,
         .dt = desc->dt,
         .merge_distance = desc->merge_distance,
         .mixed = desc->mixed,
@@ -123,6 +134,7 @@ static enum sim_status merge_groups(struct sim_bodies *b, const struct sim_model
         if (at == b->group_count) {
             memset(&b->groups[at], 0, sizeof b->groups[at]);
             memcpy(b->groups[at].name, model->groups[g], SIM_GROUP_NAME);
+            b->nbody.group_eps[at] = b->desc.softening;
             b->group_count++;
         }
         map[g] = (uint8_t)at;
@@ -300,6 +312,36 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
     return status;
 }
 
+/* --- softening ------------------------------------------------------------------------
+ */
+
+void sim_bodies_settle_softening(struct sim_bodies *b)
+{
+    struct sim_nbody *nbody = &b->nbody;
+    nbody->eps = b->desc.softening;
+    nbody->by_group = false;
+    for (int g = 0; g < b->group_count; g++)
+        nbody->by_group = nbody->by_group || nbody->group_eps[g] != nbody->group_eps[0];
+    if (b->group_count > 0 && !nbody->by_group)
+        nbody->eps = nbody->group_eps[0];
+}
+
+enum sim_status sim_bodies_soften(struct sim_bodies *b, uint64_t groups, double length)
+{
+    if (b->desc.scheme == SIM_HERMITE4 && groups != SIM_ALL_GROUPS)
+        return sim_fail(SIM_BAD_ARGUMENT, "soften: hermite4 takes one softening for all");
+    SIM_TRY(sim_nbody_check_eps(length, b->desc.is_double));
+    SIM_TRY(land(b));
+    for (int g = 0; g < b->group_count; g++)
+        if (groups >> g & 1)
+            b->nbody.group_eps[g] = length;
+    if (groups == SIM_ALL_GROUPS)
+        b->desc.softening = length;
+    b->has_force = false;
+    sim_bodies_settle_softening(b);
+    return SIM_OK;
+}
+
 /* --- stepping -------------------------------------------------------------------------
  */
 
@@ -390,6 +432,7 @@ enum sim_status sim_bodies_step(struct sim_bodies *b, int64_t count)
     if (b->n == 0)
         return sim_fail(SIM_BAD_ARGUMENT, "step: there are no bodies yet: use add");
     SIM_TRY(land(b));
+    sim_bodies_settle_softening(b);
     return whole_steps(b, count);
 }
 
@@ -442,6 +485,7 @@ enum sim_status sim_bodies_advance(struct sim_bodies *b, double time)
     if (b->n == 0)
         return sim_fail(SIM_BAD_ARGUMENT, "advance: there are no bodies yet: use add");
     SIM_TRY(land(b));
+    sim_bodies_settle_softening(b);
     if (b->desc.eta > 0) {
         SIM_TRY(
             adaptive_steps(b, INT64_MAX, time, (time < b->clock) == (b->desc.dt > 0)));
@@ -459,141 +503,4 @@ enum sim_status sim_bodies_advance(struct sim_bodies *b, double time)
 double sim_bodies_time(const struct sim_bodies *b)
 {
     return b->ahead ? b->shown : orbit_time(b);
-}
-
-/* --- asking ---------------------------------------------------------------------------
- */
-
-static bool word_matches(const char *name, const char *word)
-{
-    size_t length = strlen(word);
-    const char *last = strrchr(name, '.');
-    return !strcmp(name, word) || (!strncmp(name, word, length) && name[length] == '.') ||
-           (last && !strcmp(last + 1, word));
-}
-
-uint64_t sim_bodies_select(const struct sim_bodies *b, const char *word)
-{
-    uint64_t groups = 0;
-    if (!strcmp(word, "all"))
-        return SIM_ALL_GROUPS;
-    for (int g = 0; g < b->group_count; g++)
-        if (word_matches(b->groups[g].name, word))
-            groups |= (uint64_t)1 << g;
-    return groups;
-}
-
-static enum sim_status need_bodies(const struct sim_bodies *b, const char *word)
-{
-    return b->n ? SIM_OK
-                : sim_fail(SIM_BAD_ARGUMENT, "%s: there are no bodies yet", word);
-}
-
-/* Bodies that met without softening make every number meaningless. */
-static enum sim_status check_meetings(struct sim_bodies *b)
-{
-    struct sim_nbody_check found;
-    if (b->desc.softening > 0 || b->desc.merge_distance > 0)
-        return SIM_OK;
-    if (!b->found.data)
-        SIM_TRY(sim_buffer_new(b->nbody.device, sizeof found, "a check of bodies",
-                               &b->found));
-    SIM_TRY(b->ops->check(&b->nbody, b->found.data));
-    SIM_TRY(sim_buffer_read(&b->found, 0, &found, sizeof found));
-    if (found.coincident == INT64_MAX)
-        return SIM_OK;
-    return sim_fail(SIM_DIVERGED,
-                    "body %lld met another at distance zero without softening: give a "
-                    "softening above 0, or place them apart",
-                    (long long)found.coincident + 1);
-}
-
-enum sim_status sim_bodies_sums(struct sim_bodies *b, uint64_t groups,
-                                struct sim_nbody_sums *out)
-{
-    SIM_TRY(need_bodies(b, "sums"));
-    SIM_TRY(check_meetings(b));
-    return b->ops->sums(&b->nbody, groups, out);
-}
-
-enum sim_status sim_bodies_count(struct sim_bodies *b, int64_t *out)
-{
-    struct sim_nbody_sums sums;
-    *out = b->n;
-    if (b->n == 0 || b->desc.merge_distance == 0)
-        return SIM_OK;
-    SIM_TRY(b->ops->sums(&b->nbody, SIM_ALL_GROUPS, &sums));
-    *out = (int64_t)sums.count;
-    return SIM_OK;
-}
-
-enum sim_status sim_bodies_potential(struct sim_bodies *b, double *out)
-{
-    SIM_TRY(need_bodies(b, "energy"));
-    SIM_TRY(check_meetings(b));
-    return b->ops->potential(&b->nbody, out);
-}
-
-enum sim_status sim_bodies_radii(struct sim_bodies *b, uint64_t groups,
-                                 const double *centre, const double *fractions, int count,
-                                 double *out)
-{
-    struct sim_nbody_sums sums;
-    SIM_TRY(need_bodies(b, "radii"));
-    SIM_TRY(check_meetings(b));
-    if (!centre) {
-        SIM_TRY(b->ops->sums(&b->nbody, groups, &sums));
-        centre = sums.centre;
-    }
-    return b->ops->radii(&b->nbody, groups, centre, fractions, count, out);
-}
-
-static double load(const void *from, bool is_double, int64_t i)
-{
-    return is_double ? ((const double *)from)[i] : (double)((const float *)from)[i];
-}
-
-static void unpack(const struct sim_bodies *b, const void *position, const void *velocity,
-                   const uint8_t *group, struct sim_model *out)
-{
-    const bool is_double = b->desc.is_double;
-    out->n = 0;
-    for (int64_t i = 0; i < b->n; i++) {
-        if (group[i] == SIM_GONE)
-            continue;
-        struct sim_body *body = &out->bodies[out->n++];
-        for (int k = 0; k < 3; k++) {
-            body->position[k] = load(position, is_double, 4 * i + k);
-            body->velocity[k] = load(velocity, is_double, 4 * i + k);
-        }
-        body->mass = load(position, is_double, 4 * i + 3);
-        body->group = group[i];
-    }
-}
-
-enum sim_status sim_bodies_read(struct sim_bodies *b, struct sim_model *out)
-{
-    const size_t real4 = 4 * b->ops->real_bytes, n = (size_t)b->n;
-    *out = (struct sim_model){0};
-    SIM_TRY(need_bodies(b, "rows"));
-    char *packed = malloc(n * (2 * real4 + 1));
-    enum sim_status status =
-        packed ? sim_model_new(b->n, out)
-               : sim_fail(SIM_HOST_MEMORY, "out of host memory while reading bodies");
-    if (status == SIM_OK)
-        status = sim_buffer_read(&b->position, 0, packed, n * real4);
-    if (status == SIM_OK)
-        status = sim_buffer_read(&b->velocity, 0, packed + n * real4, n * real4);
-    if (status == SIM_OK)
-        status = sim_buffer_read(&b->group, 0, packed + 2 * n * real4, n);
-    if (status == SIM_OK) {
-        unpack(b, packed, packed + n * real4, (uint8_t *)packed + 2 * n * real4, out);
-        out->group_count = b->group_count;
-        for (int g = 0; g < b->group_count; g++)
-            memcpy(out->groups[g], b->groups[g].name, SIM_GROUP_NAME);
-    } else {
-        sim_model_free(out);
-    }
-    free(packed);
-    return status;
 }

@@ -12,17 +12,18 @@
 #include "model.h"
 
 struct sim_bodies_desc {
-    double G;              /* gravitational constant, > 0 */
-    double softening;      /* length, >= 0 */
-    double dt;             /* time step, finite, not 0 */
-    double time;           /* at the start */
-    int64_t coupling;      /* enum sim_coupling */
-    int64_t scheme;        /* enum sim_scheme */
-    int64_t corrections;   /* Hermite: 1 or more */
-    double eta;            /* Hermite: > 0: adaptive steps, at most |dt| */
-    double merge_distance; /* > 0: bodies closer than it become one, after each step */
-    bool is_double, mixed; /* mixed: is_double, too */
-    bool reversible;       /* double: every step can be undone to the last bit */
+    double G;               /* gravitational constant, > 0 */
+    double softening;       /* length, >= 0 */
+    int64_t softening_kind; /* enum sim_softening */
+    double dt;              /* time step, finite, not 0 */
+    double time;            /* at the start */
+    int64_t coupling;       /* enum sim_coupling */
+    int64_t scheme;         /* enum sim_scheme */
+    int64_t corrections;    /* Hermite: 1 or more */
+    double eta;             /* Hermite: > 0: adaptive steps, at most |dt| */
+    double merge_distance;  /* > 0: bodies closer than it become one, after each step */
+    bool is_double, mixed;  /* mixed: is_double, too */
+    bool reversible;        /* double: every step can be undone to the last bit */
     int64_t tile, unroll, per_thread, split; /* 0: chosen from n and the device */
     int64_t pairs;                           /* enum sim_pairs */
 };
@@ -61,6 +62,15 @@ void sim_bodies_free(struct sim_bodies *bodies);
 /* Append the model's bodies (copied to the device; the model stays the caller's).
  * SIM_BAD_ARGUMENT: too many groups, a value that does not fit the precision. */
 enum sim_status sim_bodies_add(struct sim_bodies *bodies, const struct sim_model *model);
+
+/* Another softening length for some groups, or, with SIM_ALL_GROUPS, for all that are and
+ * come. A pair takes the greater of its two. */
+enum sim_status sim_bodies_soften(struct sim_bodies *bodies, uint64_t groups,
+                                  double length);
+
+/* Lengths that are all the same are one length, for which there are faster loops: called
+ * before each use, as a state may have been put back. */
+void sim_bodies_settle_softening(struct sim_bodies *bodies);
 
 /* Enqueue `count` steps, backward if negative. Waits for nothing, unless the scheme is
  * Hermite's. After advance() it goes on from the orbit, not from what was shown. */

@@ -35,6 +35,10 @@ static void list(void *object, struct sim_state *state)
     sim_state_fixed(state, "group count", &b->group_count, sizeof b->group_count);
     sim_state_fixed(state, "groups", b->groups,
                     (size_t)b->group_count * sizeof *b->groups);
+    sim_state_fixed(state, "softening kind", &b->desc.softening_kind,
+                    sizeof b->desc.softening_kind);
+    sim_state_value(state, "softening", &b->desc.softening, sizeof b->desc.softening);
+    sim_state_value(state, "softenings", b->nbody.group_eps, sizeof b->nbody.group_eps);
     sim_state_value(state, "steps", &b->steps, sizeof b->steps);
     sim_state_value(state, "has_force", &b->has_force, sizeof b->has_force);
     sim_state_value(state, "sifted", &b->sifted, sizeof b->sifted);

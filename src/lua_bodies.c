@@ -17,6 +17,7 @@ static const char *const precision_words[] = {"single", "mixed", "double", NULL}
 static const char *const scheme_words[] = {"leapfrog", "dkd", "yoshida4", "hermite4",
                                            NULL};
 
+static const char *const softening_words[] = {"plummer", "spline", NULL};
 static const char *const close_words[] = {"error", "merge", NULL};
 static const char *const pairs_words[] = {"auto", "symmetric", "plain", "resident", NULL};
 
@@ -56,7 +57,13 @@ static const struct lua_param bodies_params[] = {
      .number = 0,
      .max = HUGE_VAL,
      .offset = AT(bodies.softening),
-     .help = "Plummer softening eps: forces go as r / (r^2 + eps^2)^(3/2)"},
+     .help = "softening length eps of all bodies; bodies:soften gives groups their own"},
+    {.name = "softening_kind",
+     .kind = LUA_PARAM_CHOICE,
+     .words = softening_words,
+     .offset = AT(bodies.softening_kind),
+     .help = "plummer: forces go as r / (r^2 + eps^2)^(3/2); spline: a compact cloud of "
+             "the same depth, beyond 2.8 eps exactly r / r^3"},
     {.name = "dt",
      .kind = LUA_PARAM_NUMBER,
      .unit = "time",
@@ -340,9 +347,8 @@ uint64_t sim_lua_select_groups(lua_State *L, const struct sim_bodies *b, const c
     return 0;
 }
 
-/* The groups that argument `index` selects; all when it is absent. */
-static uint64_t selection(lua_State *L, int index, const struct sim_bodies *b,
-                          const char *method)
+uint64_t sim_lua_selection(lua_State *L, int index, const struct sim_bodies *b,
+                           const char *method)
 {
     if (lua_isnoneornil(L, index))
         return SIM_ALL_GROUPS;
@@ -357,7 +363,7 @@ static struct sim_nbody_sums sums_of(lua_State *L, const char *method)
     struct sim_nbody_sums sums;
     sim_lua_enter(L);
     struct sim_bodies *b = sim_lua_check_bodies(L, 1, method);
-    sim_lua_try(L, sim_bodies_sums(b, selection(L, 2, b, method), &sums));
+    sim_lua_try(L, sim_bodies_sums(b, sim_lua_selection(L, 2, b, method), &sums));
     return sums;
 }
 
@@ -386,121 +392,45 @@ static int bodies_mass(lua_State *L)
     return 2;
 }
 
-struct radii_desc {
-    double fractions[16], centre[3];
+struct soften_desc {
     const char *group;
-    bool has_centre;
+    double length;
 };
 
-static const double half[16] = {0.5};
-
-static const struct lua_param radii_params[] = {
-    {.name = "fractions",
-     .kind = LUA_PARAM_VECTOR,
-     .count = 16,
-     .min_count = 1,
-     .vector = half,
-     .min_open = true,
-     .max = 1,
-     .offset = offsetof(struct radii_desc, fractions),
-     .help = "of the mass, each above 0 and at most 1"},
+static const struct lua_param soften_params[] = {
+    {.name = "length",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "length",
+     .required = true,
+     .max = HUGE_VAL,
+     .offset = offsetof(struct soften_desc, length),
+     .help = "the softening eps; a pair of bodies takes the greater of its two"},
     {.name = "group",
      .kind = LUA_PARAM_STRING,
-     .offset = offsetof(struct radii_desc, group),
-     .help = "the group or groups to look at; all when absent"},
-    {.name = "centre",
-     .kind = LUA_PARAM_VECTOR,
-     .count = 3,
-     .unit = "length",
-     .offset = offsetof(struct radii_desc, centre),
-     .present = offsetof(struct radii_desc, has_centre),
-     .help = "the point to measure from; the group's mass centre when absent"},
+     .offset = offsetof(struct soften_desc, group),
+     .help = "the group or groups; when absent all, those added later too"},
 };
 
-const struct lua_param_set sim_radii_set = {
-    .name = "bodies:radii",
-    .summary = "Lagrangian radii: the distances that hold given fractions of the mass",
-    .example =
-        "local inner, middle = table.unpack(stars:radii { fractions = { 0.1, 0.5 } })",
-    .params = radii_params,
-    .count = sizeof radii_params / sizeof *radii_params,
+const struct lua_param_set sim_soften_set = {
+    .name = "bodies:soften",
+    .summary = "another softening length, for some groups or for all",
+    .example = "stars:soften { group = \"halo\", length = 0.2 }",
+    .params = soften_params,
+    .count = sizeof soften_params / sizeof *soften_params,
 };
 
-/* stars:radii { fractions, group, centre } -> list of radii; waits. */
-static int bodies_radii(lua_State *L)
+/* stars:soften { length, group }: of groups that were added before. */
+static int bodies_soften(lua_State *L)
 {
-    struct radii_desc desc = {0};
-    double radii[16];
+    struct soften_desc desc = {0};
     sim_lua_enter(L);
-    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "radii");
-    sim_lua_read(L, 2, &sim_radii_set, &desc);
-    int count = 1;
-    if (lua_istable(L, 2) && lua_getfield(L, 2, "fractions") == LUA_TTABLE)
-        count = (int)lua_rawlen(L, -1);
+    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "soften");
+    sim_lua_read(L, 2, &sim_soften_set, &desc);
     lua_pushstring(L, desc.group);
-    uint64_t groups = selection(L, lua_gettop(L), b, "radii");
-    sim_lua_try(L, sim_bodies_radii(b, groups, desc.has_centre ? desc.centre : NULL,
-                                    desc.fractions, count, radii));
-    lua_createtable(L, count, 0);
-    for (int i = 0; i < count; i++) {
-        lua_pushnumber(L, radii[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
-    return 1;
-}
-
-static int free_model(lua_State *L)
-{
-    sim_model_free(lua_touserdata(L, 1));
+    const uint64_t groups = sim_lua_selection(L, lua_gettop(L), b, "soften");
+    sim_lua_try(L, sim_bodies_soften(b, groups, desc.length));
+    ((struct box *)lua_touserdata(L, 1))->energy = 0;
     return 0;
-}
-
-/* A model on the stack that is freed whatever happens. */
-static struct sim_model *guarded_model(lua_State *L)
-{
-    struct sim_model *model = lua_newuserdatauv(L, sizeof *model, 0);
-    *model = (struct sim_model){0};
-    lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, free_model);
-    lua_setfield(L, -2, "__gc");
-    lua_pushcfunction(L, free_model);
-    lua_setfield(L, -2, "__close");
-    lua_setmetatable(L, -2);
-    lua_toclose(L, -1);
-    return model;
-}
-
-static void push_row(lua_State *L, const struct sim_body *body)
-{
-    lua_createtable(L, 7, 0);
-    for (int k = 0; k < 3; k++) {
-        lua_pushnumber(L, body->position[k]);
-        lua_rawseti(L, -2, k + 1);
-        lua_pushnumber(L, body->velocity[k]);
-        lua_rawseti(L, -2, k + 4);
-    }
-    lua_pushnumber(L, body->mass);
-    lua_rawseti(L, -2, 7);
-}
-
-/* stars:rows([group]) -> { { x, y, z, vx, vy, vz, m }, … } in the order of adding; waits
- * and copies everything to the host: for looking, not for every frame. */
-static int bodies_rows(lua_State *L)
-{
-    sim_lua_enter(L);
-    struct sim_bodies *b = sim_lua_check_bodies(L, 1, "rows");
-    uint64_t groups = selection(L, 2, b, "rows");
-    struct sim_model *model = guarded_model(L);
-    sim_lua_try(L, sim_bodies_read(b, model));
-    lua_newtable(L);
-    lua_Integer row = 0;
-    for (int64_t i = 0; i < model->n; i++) {
-        if (!(groups >> model->bodies[i].group & 1))
-            continue;
-        push_row(L, &model->bodies[i]);
-        lua_rawseti(L, -2, ++row);
-    }
-    return 1;
 }
 
 static int get_n(lua_State *L)
@@ -551,14 +481,15 @@ void sim_lua_open_bodies(lua_State *L)
     static const luaL_Reg methods[] = {
         {"add", bodies_add},
         {"step", bodies_step},
+        {"soften", bodies_soften},
         {"advance", bodies_advance},
         {"energy", bodies_energy},
         {"momentum", bodies_momentum},
         {"angular_momentum", bodies_angular_momentum},
         {"centre", bodies_centre},
         {"mass", bodies_mass},
-        {"radii", bodies_radii},
-        {"rows", bodies_rows},
+        {"radii", sim_lua_bodies_radii},
+        {"rows", sim_lua_bodies_rows},
         {"image", sim_lua_bodies_image},
         {NULL, NULL},
     };

@@ -389,6 +389,7 @@ const struct lua_param_set *const sim_lua_sets[] = {
     &sim_rows_set,
     &sim_encounter_set,
     &sim_radii_set,
+    &sim_soften_set,
     &sim_image_label_set,
     &sim_image_scalebar_set,
     &sim_run_set,

@@ -134,6 +134,11 @@ struct sim_frames *sim_lua_frames(lua_State *L);
 int sim_lua_bodies_image(lua_State *L); /* stars:image { … }, in lua_view.c */
 struct sim_model *sim_lua_check_model(lua_State *L, int index); /* lua_model.c */
 struct sim_bodies *sim_lua_check_bodies(lua_State *L, int index, const char *method);
+/* The groups that argument `index` selects; all when it is absent. */
+uint64_t sim_lua_selection(lua_State *L, int index, const struct sim_bodies *b,
+                           const char *method);
+int sim_lua_bodies_radii(lua_State *L); /* lua_bodies_read.c */
+int sim_lua_bodies_rows(lua_State *L);
 /* The groups that a word selects, or an error that lists those there are. */
 uint64_t sim_lua_select_groups(lua_State *L, const struct sim_bodies *b, const char *word,
                                const char *method);
@@ -153,16 +158,16 @@ void sim_lua_push_field(lua_State *L, int parent, struct sim_field *field, int *
 void sim_lua_paint(lua_State *L, struct sim_field *field, int index, const char *method);
 
 /* Declared sets of each file, for sim_lua_sets. */
-extern const struct lua_param_set sim_radii_set, sim_bodies_set, sim_bodies_image_set,
-    sim_galaxy_set, sim_plummer_set, sim_hernquist_set, sim_uniform_sphere_set,
-    sim_disc_set, sim_body_set, sim_rows_set, sim_image_label_set, sim_image_scalebar_set,
-    sim_run_set, sim_run_checkpoint_set, sim_diffusion_set, sim_diffusion_wall_set,
-    sim_diffusion_source_set, sim_flow_set, sim_flow_side_set, sim_flow_sine_set,
-    sim_flow_obstacle_set, sim_flow_scalar_set, sim_flow_scalar_side_set,
-    sim_flow_source_set, sim_flow_buoyancy_set, sim_flow_markers_set, sim_field_set,
-    sim_field_paint_set, sim_field_image_set, sim_field_contours_set,
-    sim_field_colorbar_set, sim_noise_set, sim_image_beside_set, sim_shape_disc_set,
-    sim_shape_box_set, sim_shape_half_plane_set, sim_shape_gaussian_set,
-    sim_shape_image_set;
+extern const struct lua_param_set sim_radii_set, sim_soften_set, sim_bodies_set,
+    sim_bodies_image_set, sim_galaxy_set, sim_plummer_set, sim_hernquist_set,
+    sim_uniform_sphere_set, sim_disc_set, sim_body_set, sim_rows_set, sim_image_label_set,
+    sim_image_scalebar_set, sim_run_set, sim_run_checkpoint_set, sim_diffusion_set,
+    sim_diffusion_wall_set, sim_diffusion_source_set, sim_flow_set, sim_flow_side_set,
+    sim_flow_sine_set, sim_flow_obstacle_set, sim_flow_scalar_set,
+    sim_flow_scalar_side_set, sim_flow_source_set, sim_flow_buoyancy_set,
+    sim_flow_markers_set, sim_field_set, sim_field_paint_set, sim_field_image_set,
+    sim_field_contours_set, sim_field_colorbar_set, sim_noise_set, sim_image_beside_set,
+    sim_shape_disc_set, sim_shape_box_set, sim_shape_half_plane_set,
+    sim_shape_gaussian_set, sim_shape_image_set;
 
 #endif
