@@ -39,7 +39,7 @@ struct sim_stage {
 /* How the pairs are met. */
 enum sim_pairs {
     SIM_PAIRS_AUTO,
-    SIM_PAIRS_SYMMETRIC, /* each pair computed once, for both; needs softening */
+    SIM_PAIRS_SYMMETRIC, /* each pair computed once, for both; not general softening */
     SIM_PAIRS_PLAIN,     /* each body meets all others */
     SIM_PAIRS_RESIDENT,  /* CUDA: plain, many steps in one launch; small systems */
 };

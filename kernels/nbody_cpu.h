@@ -43,9 +43,9 @@ extern const struct nbody_cpu_variant nbody_cpu_variants[];
 enum sim_status nbody_cpu_force(const struct nbody_force *force,
                                 const struct nbody_cpu_variant *variant, int threads);
 
-/* Symmetric pairs (nbody_cpu_pairs.c), for softened systems: the variant (0: the best; a
- * variant that this processor lacks stands for the next), and a workspace of so many
- * bytes. */
+/* Symmetric pairs (nbody_cpu_pairs.c), of one Plummer length or none: the variant (0: the
+ * best; a variant that this processor lacks stands for the next), and a workspace of so
+ * many bytes. */
 #define nbody_cpu_pairs       SIM_TYPED(nbody_cpu_pairs)
 #define nbody_cpu_pairs_bytes SIM_TYPED(nbody_cpu_pairs_bytes)
 #define nbody_cpu_pairs_name  SIM_TYPED(nbody_cpu_pairs_name)

@@ -1,24 +1,26 @@
 /* nbody_cpu_pairs.c - symmetric all-pairs gravity on the CPU: each pair is computed once
  * and serves both of its bodies, which halves the work of the divider, the limit there.
  *
- * Equation: nbody_math.h; softened systems only. Bodies are cut into blocks of 256, and
+ * Equation: nbody_math.h. Without softening each pair is looked at for distance zero, and
+ * a body whose row shows one (its own aside) is gone through again to name both. Bodies
+ * are cut into blocks of 256, and
  * block I meets block (I + d) mod B in rounds d = 0 .. B/2: round 0 is a block with
  * itself and one-sided; for an even B only the blocks I < B/2 work in the last round. A
  * thread takes a block I through the rounds of a pass: its own sums stay with it, a
  * partner's go to row d, which has one writer a block; then the rows are added in
- * ascending order. A source meets the block's bodies in vectors of 32 bytes, whose pulls
+ * ascending order. A source meets the block's bodies 8 at a time, whose pulls
  * on it are added by a halving tree. So the bits depend neither on threads nor on the
  * processor's vectors.
  *
  * Bodies past the end are copies of the last one without mass.
  *
- * Not here: systems without softening (nbody_cpu_force.c). */
+ * Not here: general softening (nbody_cpu_force.c). */
 #include "nbody_cpu.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 
 #define BLOCK      256
-#define LANES      (32 / (int)sizeof(real))
+#define LANES      8
 #define ROWS_BYTES ((int64_t)64 << 20) /* of a pass */
 
 struct columns {
@@ -57,10 +59,11 @@ ALWAYS real fold(real *v)
     return v[0];
 }
 
-/* Body k of `they` meets all of `we`. */
-ALWAYS void meet_one(const struct block *we, struct columns *sum,
-                     const struct block *they, int k, real eps2, struct columns *pull)
+/* Body k of `they` meets all of `we`. Returns how often at distance zero, if guarded. */
+ALWAYS int meet_one(const struct block *we, struct columns *sum, const struct block *they,
+                    int k, real eps2, bool guarded, struct columns *pull)
 {
+    int32_t zeros[LANES] = {0}, met = 0;
     const real x = they->at.x[k], y = they->at.y[k], z = they->at.z[k], m = they->m[k];
     real px[LANES] = {0}, py[LANES] = {0}, pz[LANES] = {0};
     for (int g = 0; g < BLOCK; g += LANES) {
@@ -68,9 +71,13 @@ ALWAYS void meet_one(const struct block *we, struct columns *sum,
         for (int l = 0; l < LANES; l++) {
             const int i = g + l;
             const real dx = x - we->at.x[i], dy = y - we->at.y[i], dz = z - we->at.z[i];
-            const real inverse = 1 / sim_sqrt(nbody_r2(dx, dy, dz, eps2));
-            const real w = nbody_weight(m, inverse),
-                       back = nbody_weight(we->m[i], inverse);
+            const real r2 = nbody_r2(dx, dy, dz, eps2), inverse = 1 / sim_sqrt(r2);
+            real w = nbody_weight(m, inverse), back = nbody_weight(we->m[i], inverse);
+            if (guarded) {
+                w = nbody_guarded_weight(w, r2);
+                back = nbody_guarded_weight(back, r2);
+                zeros[l] += r2 < NBODY_TINY;
+            }
             sum->x[i] = sim_fma(w, dx, sum->x[i]);
             sum->y[i] = sim_fma(w, dy, sum->y[i]);
             sum->z[i] = sim_fma(w, dz, sum->z[i]);
@@ -82,12 +89,32 @@ ALWAYS void meet_one(const struct block *we, struct columns *sum,
     pull->x[k] = fold(px);
     pull->y[k] = fold(py);
     pull->z[k] = fold(pz);
+    for (int l = 0; l < LANES && guarded; l++)
+        met += zeros[l];
+    return met;
+}
+
+/* The lowest index of a pair of bodies at one place, of body k of block `partner` with
+ * those of block `index`. */
+static uint64_t lowest_met(const struct nbody_force *f, int64_t index, int64_t partner,
+                           int k)
+{
+    const int64_t j = partner * BLOCK + k;
+    for (int64_t i = index * BLOCK; i < (index + 1) * BLOCK && i < f->n && j < f->n;
+         i++) {
+        const struct sim_real4 *p = &f->position[i], *q = &f->position[j];
+        if (i != j &&
+            nbody_r2(q->x - p->x, q->y - p->y, q->z - p->z, f->eps2) < NBODY_TINY)
+            return (uint64_t)(i < j ? i : j);
+    }
+    return UINT64_MAX;
 }
 
 /* Block `index` through the rounds of a pass. */
-ALWAYS void take_block(const struct pass *p, int64_t index)
+ALWAYS uint64_t take_block(const struct pass *p, int64_t index, bool guarded)
 {
     struct block we, they;
+    uint64_t least = UINT64_MAX;
     struct columns total = {{0}, {0}, {0}}, unused = {{0}, {0}, {0}};
     load_block(p->f, index, &we);
     for (int64_t d = p->first; d < p->last; d++) {
@@ -98,8 +125,12 @@ ALWAYS void take_block(const struct pass *p, int64_t index)
         struct columns *pull =
             d ? &p->met[(d - p->first) * p->blocks + partner] : &unused;
         load_block(p->f, partner, &they);
-        for (int k = 0; k < BLOCK; k++)
-            meet_one(&we, &sum, &they, k, p->f->eps2, pull);
+        for (int k = 0; k < BLOCK; k++) {
+            const int met = meet_one(&we, &sum, &they, k, p->f->eps2, guarded, pull);
+            const uint64_t low =
+                met > (d == 0) ? lowest_met(p->f, index, partner, k) : UINT64_MAX;
+            least = low < least ? low : least;
+        }
         for (int k = 0; k < BLOCK; k++) {
             total.x[k] += sum.x[k];
             total.y[k] += sum.y[k];
@@ -107,12 +138,13 @@ ALWAYS void take_block(const struct pass *p, int64_t index)
         }
     }
     p->own[index] = total;
+    return least;
 }
 
-#define VARIANT(isa, attributes)                                                 \
-    attributes static void take_block_##isa(const struct pass *p, int64_t index) \
-    {                                                                            \
-        take_block(p, index);                                                    \
+#define VARIANT(isa, attributes)                                                         \
+    attributes static uint64_t take_block_##isa(const struct pass *p, int64_t index)     \
+    {                                                                                    \
+        return p->f->guarded ? take_block(p, index, true) : take_block(p, index, false); \
     }
 
 static bool always(void)
@@ -143,7 +175,7 @@ static bool has_avx512(void)
 static const struct variant {
     const char *name;
     bool (*supported)(void);
-    void (*take)(const struct pass *, int64_t index);
+    uint64_t (*take)(const struct pass *, int64_t index); /* lowest index met, or max */
 } variants[] = {
 #ifdef __x86_64__
     {"AVX-512", has_avx512, take_block_avx512},
@@ -201,20 +233,27 @@ enum sim_status nbody_cpu_pairs(const struct nbody_force *f, int variant, int th
 {
     while (!variants[variant].supported())
         variant++;
+    uint64_t least = UINT64_MAX;
     struct pass p = {.f = f, .blocks = (f->n + BLOCK - 1) / BLOCK};
     const int64_t rounds = p.blocks / 2 + 1, rows = rows_a_pass(p.blocks);
     p.own = (struct columns *)(((uintptr_t)space + 63) & ~(uintptr_t)63);
     p.met = p.own + p.blocks;
     for (p.first = 0; p.first < rounds; p.first += rows) {
         p.last = p.first + rows < rounds ? p.first + rows : rounds;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (p.blocks > 1)
+#pragma omp parallel for schedule(dynamic) num_threads(threads) \
+    reduction(min                                               \
+              : least) if (p.blocks > 1)
         for (int64_t b = 0; b < p.blocks; b++)
-            if (!sim_interrupt_signal())
-                variants[variant].take(&p, b);
+            if (!sim_interrupt_signal()) {
+                const uint64_t met = variants[variant].take(&p, b);
+                least = met < least ? met : least;
+            }
         SIM_TRY(sim_check_interrupt());
 #pragma omp parallel for num_threads(threads) if (p.blocks > 8)
         for (int64_t b = 0; b < p.blocks; b++)
             add_rows(&p, b, p.first == 0, p.last == rounds);
     }
+    if (least < *f->least)
+        *f->least = least;
     return SIM_OK;
 }

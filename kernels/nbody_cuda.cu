@@ -425,10 +425,10 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
         return sim_fail(SIM_BAD_ARGUMENT,
                         "symmetric and resident pairs know one Plummer softening for "
                         "all; use pairs = \"plain\"");
-    if (*by == SIM_PAIRS_SYMMETRIC && !softened)
-        return sim_fail(
-            SIM_BAD_ARGUMENT,
-            "symmetric pairs need a softening above 0; use pairs = \"plain\"");
+    if (*by == SIM_PAIRS_SYMMETRIC && !softened && nbody->mixed)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "symmetric pairs in mixed precision need a softening above 0; "
+                        "use pairs = \"plain\"");
     if (*by == SIM_PAIRS_RESIDENT &&
         (!fits || t->tile || t->per_thread || t->unroll || t->split))
         return sim_fail(

@@ -2,7 +2,9 @@
  * serves both of its bodies.
  *
  * Equation: nbody_math.h, in lengths scaled by a power of two near 1/eps, so that 1/r^3
- * keeps within the range of the precision; softening is needed. The n bodies are cut into
+ * keeps within the range of the precision. Without softening (HARD) nothing is scaled,
+ * weights are taken in an order that keeps within it, and each pair is looked at for
+ * distance zero; not in mixed precision. The n bodies are cut into
  * blocks of 32*K*W. A thread block holds one of them in registers, K bodies a lane, W
  * warps; it meets another block, its partner, a tile of 32 at a time: a lane reads tile
  * body (lane + r) mod 32 from shared memory in step r = 0..31, and the sum that this body
@@ -33,6 +35,7 @@ struct pairs_args {
     int64_t n, padded;
     int blocks, first, last, run; /* rounds first <= d < last, `run` a thread block */
     real eps2, scale;
+    unsigned long long *least; /* HARD: where to note bodies that met another; or NULL */
 };
 
 template <typename T>
@@ -68,6 +71,23 @@ static __device__ __forceinline__ double inverse_root(double r2)
     return fma(y * e, fma(0.375, e, 0.5), y);
 }
 #endif
+
+/* 1/r^3 times m, in an order that neither overflows early nor lets an infinity through.
+ */
+template <typename T>
+static __device__ __forceinline__ T hard_weight(T m, T y, T r2)
+{
+    return (T)nbody_guarded_weight((real)((m * y) * (y * y)), (real)r2);
+}
+
+/* Bodies i and j are at one place: note the lower, unless they are one, or past the end.
+ */
+static __device__ __forceinline__ void note_meeting(const struct pairs_args &f, int64_t i,
+                                                    int64_t j)
+{
+    if (i != j && i < f.n && j < f.n && f.least)
+        atomicMin(f.least, (unsigned long long)(i < j ? i : j));
+}
 
 /* How a pair is computed. `work` is the type of its arithmetic; FLUSH tiles are summed in
  * it before they join a total in `real`. */
@@ -134,17 +154,40 @@ static __device__ __forceinline__ struct sim_real4 load_body(const struct pairs_
     return {p.x * f.scale, p.y * f.scale, p.z * f.scale, i < f.n ? p.w : 0};
 }
 
+/* The lane's bodies from `own` on and the tile's from `column` on: which are at one
+ * place?
+ */
+template <class A, int K>
+static __device__ void note_meetings(const struct pairs_args &f, int64_t own,
+                                     int64_t column, const typename A::body *tile,
+                                     const typename A::body *at)
+{
+#pragma unroll 1
+    for (int r = 0; r < 32; r++) {
+        const typename A::body it = A::load(&tile[r]);
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            const struct triple<typename A::work> d = A::minus(it, at[k]);
+            if (fused(d.x, d.x, fused(d.y, d.y, d.z * d.z)) < NBODY_TINY)
+                note_meeting(f, own + 32 * k, column + r);
+        }
+    }
+}
+
 /* The tile, held twice over in shared memory, meets a lane's K bodies. Returns the pull
- * on tile body `lane`; one-sided, nothing of use. */
-template <class A, int K, bool BOTH>
+ * on tile body `lane`; one-sided, nothing of use. `own` and `column` are the indices of
+ * the lane's first body and of the tile's. */
+template <class A, int K, bool BOTH, bool HARD>
 static __device__ __forceinline__ struct triple<typename A::work>
-meet_tile(const typename A::body *tile, const typename A::body *at, typename A::work eps2,
+meet_tile(const struct pairs_args &f, int64_t own, int64_t column,
+          const typename A::body *tile, const typename A::body *at, typename A::work eps2,
           struct triple<typename A::work> *sum) {
     typedef typename A::work work;
     const int lane = threadIdx.x & 31;
     struct triple<work> pull = {
         0, 0, 0
     };
+    bool together = false; /* a body with itself, or two that met */
 #pragma unroll(K > 8 ? 2 : 4)
     for (int r = 0; r < 32; r++) {
         const typename A::body it = A::load(&tile[lane + r]);
@@ -152,12 +195,16 @@ meet_tile(const typename A::body *tile, const typename A::body *at, typename A::
         for (int k = 0; k < K; k++) {
             const struct triple<work> d = A::minus(it, at[k]);
             const work r2 = fused(d.x, d.x, fused(d.y, d.y, fused(d.z, d.z, eps2)));
-            const work y = inverse_root(r2), r3 = y * y * y, own = (work)it.w * r3;
-            sum[k].x = fused(own, d.x, sum[k].x);
-            sum[k].y = fused(own, d.y, sum[k].y);
-            sum[k].z = fused(own, d.z, sum[k].z);
+            const work y = inverse_root(r2), r3 = y * y * y;
+            const work w = HARD ? hard_weight((work)it.w, y, r2) : (work)it.w * r3;
+            if (HARD)
+                together |= r2 < NBODY_TINY;
+            sum[k].x = fused(w, d.x, sum[k].x);
+            sum[k].y = fused(w, d.y, sum[k].y);
+            sum[k].z = fused(w, d.z, sum[k].z);
             if (BOTH) {
-                const work met = (work)at[k].w * r3;
+                const work met =
+                    HARD ? hard_weight((work)at[k].w, y, r2) : (work)at[k].w * r3;
                 pull.x = fused(met, -d.x, pull.x);
                 pull.y = fused(met, -d.y, pull.y);
                 pull.z = fused(met, -d.z, pull.z);
@@ -169,6 +216,8 @@ meet_tile(const typename A::body *tile, const typename A::body *at, typename A::
             pull.z = __shfl_sync(~0u, pull.z, lane + 1);
         }
     }
+    if (HARD && together)
+        note_meetings<A, K>(f, own, column, tile, at);
     return pull;
 }
 
@@ -216,11 +265,12 @@ static __device__ __forceinline__ void flush(struct pairs_shared<A, K, W> &share
     }
 }
 
-/* A warp's bodies meet those of warp `group` of block `partner`. */
-template <class A, int K, int W>
+/* A warp's bodies, of which `own` is the lane's first, meet those of warp `group` of
+ * block `partner`. */
+template <class A, int K, int W, bool HARD>
 static __device__ __forceinline__ void
 meet_group(struct pairs_shared<A, K, W> &shared, const struct pairs_args &f,
-           const typename A::body *at, int d, int64_t partner, int phase)
+           const typename A::body *at, int64_t own, int d, int64_t partner, int phase)
 {
     typedef typename A::work work;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -240,9 +290,10 @@ meet_group(struct pairs_shared<A, K, W> &shared, const struct pairs_args &f,
         A::store(&tile[lane + 32], body);
         __syncwarp();
         if (d == 0) {
-            meet_tile<A, K, false>(tile, at, eps2, sum);
+            meet_tile<A, K, false, HARD>(f, own, column - lane, tile, at, eps2, sum);
         } else {
-            const struct triple<work> pull = meet_tile<A, K, true>(tile, at, eps2, sum);
+            const struct triple<work> pull =
+                meet_tile<A, K, true, HARD>(f, own, column - lane, tile, at, eps2, sum);
             keep_pull<A, K, W>(shared, f, phase, place, column, d,
                                {pull.x, pull.y, pull.z});
         }
@@ -251,7 +302,7 @@ meet_group(struct pairs_shared<A, K, W> &shared, const struct pairs_args &f,
     }
 }
 
-template <class A, int K, int W>
+template <class A, int K, int W, bool HARD>
 static __global__ void __launch_bounds__(32 * W) pairs_kernel(const struct pairs_args f)
 {
     __shared__ struct pairs_shared<A, K, W> shared;
@@ -271,7 +322,7 @@ static __global__ void __launch_bounds__(32 * W) pairs_kernel(const struct pairs
             break; /* the other of the two works; the last round there is */
         const int partner = own + d < f.blocks ? own + d : own + d - f.blocks;
         for (int phase = 0; phase < W; phase++) {
-            meet_group<A, K, W>(shared, f, at, d, partner, phase);
+            meet_group<A, K, W, HARD>(shared, f, at, base, d, partner, phase);
             if (W > 1)
                 __syncthreads();
         }
@@ -303,18 +354,20 @@ static __global__ void __launch_bounds__(NBODY_ROWS * 32)
 
 struct variant {
     int per_lane, warps;
-    void (*kernel)(struct pairs_args), (*mixed)(struct pairs_args);
+    void (*kernel)(struct pairs_args), (*hard)(struct pairs_args),
+        (*mixed)(struct pairs_args);
 };
 
-#define UNIFORM(per_lane, warps) pairs_kernel<uniform_pairs, per_lane, warps>
+#define UNIFORM(per_lane, warps, hard) pairs_kernel<uniform_pairs, per_lane, warps, hard>
 #ifdef SIM_DOUBLE
-#define MIXED(per_lane, warps) pairs_kernel<mixed_pairs, per_lane, warps>
+#define MIXED(per_lane, warps) pairs_kernel<mixed_pairs, per_lane, warps, false>
 #else
 #define MIXED(per_lane, warps) NULL
 #endif
-#define VARIANT(per_lane, warps)                                          \
-    {                                                                     \
-        per_lane, warps, UNIFORM(per_lane, warps), MIXED(per_lane, warps) \
+#define VARIANT(per_lane, warps)                                   \
+    {                                                              \
+        per_lane, warps, UNIFORM(per_lane, warps, false),          \
+            UNIFORM(per_lane, warps, true), MIXED(per_lane, warps) \
     }
 static const struct variant variants[] = {
     VARIANT(4, 1),
@@ -436,6 +489,8 @@ static struct pairs_args arguments(const struct sim_nbody *nbody,
     f.run = p->run;
     f.eps2 = (real)(eps * eps);
     f.scale = (real)p->scale;
+    f.least =
+        nbody->merge_distance > 0 ? NULL : (unsigned long long *)nbody->scratch.data;
     return f;
 }
 
@@ -453,7 +508,7 @@ enum sim_status nbody_pairs_pass(struct sim_nbody *nbody, const struct nbody_pai
     const struct pairs_args f = arguments(nbody, p, space, pass);
     *rows = rows_of(p, f);
     SIM_TRY(sim_launch(nbody->device, "computing gravity",
-                       nbody->mixed ? v.mixed : v.kernel,
+                       f.eps2 > 0 ? (nbody->mixed ? v.mixed : v.kernel) : v.hard,
                        dim3((unsigned)p->blocks, (unsigned)rows->own_rows),
                        dim3(32u * (unsigned)v.warps), 0, f));
     if (p->passes == 1)

@@ -168,8 +168,9 @@ static const struct lua_param bodies_params[] = {
      .words = pairs_words,
      .offset = AT(bodies.pairs),
      .help =
-         "symmetric: each pair computed once for both (with softening); plain: each "
-         "body meets all; resident: plain, many steps a launch (CUDA, small systems)"},
+         "symmetric: each pair computed once for both (one Plummer softening for all, or "
+         "none; mixed on CUDA not without); plain: each body meets all; resident: plain, "
+         "many steps a launch (CUDA, small systems)"},
 };
 
 const struct lua_param_set sim_bodies_set = {

@@ -52,12 +52,15 @@ static void compare(const struct nbody_cpu_variant *v,
     CHECK(n < 2 || have[0].x != 0);
 }
 
-/* The same of symmetric pairs, which are for softened systems. */
-static void compare_pairs(int variant, int plain, int64_t n)
+/* The same of symmetric pairs. */
+static void compare_pairs(int variant, int plain, int64_t n, real eps2)
 {
+    uint64_t least = UINT64_MAX, met = UINT64_MAX;
     struct nbody_force f = {.n = n,
                             .position = position,
-                            .eps2 = (real)0.01,
+                            .eps2 = eps2,
+                            .guarded = eps2 == 0,
+                            .least = &least,
                             .charge = n % 2,
                             .G = (real)1.25};
     void *space = malloc(nbody_cpu_pairs_bytes(n));
@@ -69,7 +72,10 @@ static void compare_pairs(int variant, int plain, int64_t n)
     f.acceleration = want;
     CHECK_OK(nbody_cpu_pairs(&f, plain, 1, space));
     f.acceleration = have;
+    f.least = &met;
     CHECK_OK(nbody_cpu_pairs(&f, variant, 3, space));
+    CHECK(met == least);
+    CHECK(met == (eps2 == 0 && n > 4 ? (uint64_t)(n / 2) : UINT64_MAX));
     CHECK(!memcmp(have, want, sizeof want));
     CHECK(n < 2 || have[0].x != 0);
     free(space);
@@ -82,8 +88,10 @@ static void test_pairs(void)
     while (nbody_cpu_pairs_name(plain + 1))
         plain++;
     for (int variant = 0; variant < plain; variant++)
-        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-            compare_pairs(variant, plain, sizes[k]);
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            compare_pairs(variant, plain, sizes[k], (real)0.01);
+            compare_pairs(variant, plain, sizes[k], 0);
+        }
 }
 
 int main(void)
