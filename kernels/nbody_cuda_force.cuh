@@ -116,7 +116,8 @@ static __global__ void __launch_bounds__(TILE) force_kernel(struct force_args f)
                         {total[k].x, total[k].y, total[k].z, (real)zeros[k]});
 }
 
-/* The variants there are: VARIANT(tile, per_thread, unroll). */
+/* The variants there are: VARIANT(tile, per_thread, unroll). Of those that differ in the
+ * unrolling alone the last is the default; the others are for the lab. */
 #define FORCE_VARIANTS(VARIANT) \
     VARIANT(64, 1, 16)          \
     VARIANT(64, 2, 8)           \
@@ -126,6 +127,10 @@ static __global__ void __launch_bounds__(TILE) force_kernel(struct force_args f)
     VARIANT(128, 2, 8)          \
     VARIANT(128, 4, 8)          \
     VARIANT(128, 8, 4)          \
+    VARIANT(256, 1, 1)          \
+    VARIANT(256, 1, 2)          \
+    VARIANT(256, 1, 4)          \
+    VARIANT(256, 1, 8)          \
     VARIANT(256, 1, 16)         \
     VARIANT(256, 2, 8)          \
     VARIANT(256, 4, 8)          \

@@ -350,6 +350,11 @@ static void test_tuning(struct sim_device *device, bool is_double)
         return;
     static const int64_t all[] = {1, 33, 257, 1009};
     const int64_t *sizes = small ? few : all;
+    for (int unroll = 1; unroll <= 16; unroll *= 2)
+        for (int guarded = 0; guarded < 2; guarded++)
+            check_tuning(device, is_double,
+                         (struct sim_nbody_tuning){256, unroll, 1, 0, SIM_PAIRS_PLAIN},
+                         257, guarded ? 0 : 0.05);
     const int count = small ? 3 : 4;
     for (int tile = 64; tile <= 256; tile *= 2)
         for (int k = 1; k <= 8; k *= 2)

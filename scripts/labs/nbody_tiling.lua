@@ -1,14 +1,16 @@
 -- nbody_tiling.lua: how the loop over pairs of bodies is cut into tiles, measured.
 --
--- For each number of bodies and each way to meet the pairs: interactions a step (N^2),
--- global loads of a body's 16 bytes a step, the time, interactions a second, and their
--- share of the ceiling: the rate of issue of the multiprocessors over the issue slots an
--- interaction (13 plain; 17 for the two of a symmetric pair, plus 4/K for a step of K
--- bodies a lane). Registers and occupancy are those of sm_90, from the compiler.
+-- For each number of bodies and each way to meet the pairs: the tile (threads a block), the
+-- unrolling of its loop, threads a body (parts of the source loop; for symmetric pairs the
+-- rounds a block takes), bodies a thread; then interactions a step (N^2), global loads of a
+-- body's 16 bytes a step, registers a thread, occupancy (warps that fit a multiprocessor, of
+-- 64), the time, interactions a second, and their share of the ceiling: the rate of issue
+-- over the issue slots an interaction (13 plain; 17 for the two of a symmetric pair, plus
+-- 4/K for a step of K bodies a lane). Registers are those of sm_90, from the compiler;
+-- shared memory follows from the shape. Single precision.
 --
--- On the CPU there is one way only, and no table of tiles. The plot shows rate against N
--- on logarithmic scales, a column of marks for each N: plain dark, symmetric bright, the
--- defaults as the tall mark.
+-- A CPU has no tiles to choose: plain and symmetric alone. The plot shows the best of each
+-- way, and what is chosen by itself, over N.
 local sim = require "sim"
 local host = require "sim.host"
 
@@ -18,6 +20,7 @@ local opt = sim.options {
     plot  = { "nbody_tiling.png", help = "the picture's file" },
     time  = { 0.1, min = 1e-3, help = "seconds a measurement" },
 }
+local on_gpu = sim.device().kind == "cuda"
 
 local function stars(n, choice)
     local options = { dt = 1e-5, softening = 0.05 }
@@ -45,23 +48,45 @@ local function seconds(n, choice)
     return spent / count
 end
 
--- Registers a thread of single precision for sm_90; threads a multiprocessor follow from
--- its 65,536 registers.
+-- Registers a thread, by bodies a thread and threads a block (symmetric), or alone.
 local registers = {
     plain = { [1] = 40, [2] = 47, [4] = 63, [8] = 127 },
-    symmetric = { [4] = 64, [8] = 96, [16] = 160 },
+    small = { [4] = 56, [8] = 95 }, -- of tiles below 256
+    symmetric = {
+        [4] = { [32] = 64 }, [8] = { [32] = 80, [64] = 96, [128] = 96 },
+        [16] = { [32] = 158, [64] = 160 },
+    },
 }
+
+local function registers_of(c)
+    if not c.tile then return nil end
+    if c.pairs == "symmetric" then return registers.symmetric[c.per_thread][c.tile] end
+    return c.tile < 256 and registers.small[c.per_thread] or registers.plain[c.per_thread]
+end
+
+-- Bytes of shared memory a block: a tile; or two for each warp, and sums.
+local function shared(c)
+    if c.pairs == "plain" then return 16 * c.tile end
+    local warps = c.tile // 32
+    return warps * 1024 + 12 * c.per_thread * c.tile +
+        12 * (warps > 1 and c.per_thread * c.tile or 1)
+end
+
+-- Warps that fit a multiprocessor of 64 warps, 32 blocks, 65,536 registers (handed out to a
+-- warp by 256) and 227 KiB of shared memory.
+local function occupancy(c)
+    local warps = c.tile // 32
+    local by_registers = 65536 // (256 * math.ceil(32 * registers_of(c) / 256)) // warps
+    local by_shared = 227 * 1024 // (shared(c) + 1024)
+    return math.min(64 // warps, 32, by_registers, by_shared) * warps / 64
+end
 
 -- Loads from global memory a step, of a body each.
 local function loads(n, c)
-    if c.pairs == "plain" then
-        return math.ceil(n / (c.tile * c.per_thread)) * (n + c.tile * c.per_thread)
-    elseif c.pairs == "symmetric" then
-        local block = c.tile * c.per_thread
-        local blocks = math.ceil(n / block)
-        return blocks * (blocks / 2 + 1) * (c.tile // 32) * block
-    end
-    return n * math.min(132, math.ceil(n / 8))
+    local block = c.tile * c.per_thread
+    local blocks = math.ceil(n / block)
+    if c.pairs == "plain" then return blocks * (n + block * math.max(1, c.split or 1)) end
+    return blocks * (blocks / 2 + 1) * (c.tile // 32) * block
 end
 
 local function slots(c)
@@ -69,15 +94,30 @@ local function slots(c)
     return 13
 end
 
-local function choices(n)
-    local list = { { pairs = "auto" }, { pairs = "resident" } }
-    for _, tile in ipairs { 64, 128, 256 } do
-        for _, per_thread in ipairs { 1, 2, 4, 8 } do
-            if tile * per_thread <= n then
-                list[#list + 1] = { pairs = "plain", tile = tile, per_thread = per_thread }
-            end
+local function plain_choices(n, list)
+    local function add(tile, unroll, split, per_thread)
+        if tile * per_thread <= n then
+            list[#list + 1] = { pairs = "plain", tile = tile, unroll = unroll, split = split,
+                per_thread = per_thread }
         end
     end
+    for _, unroll in ipairs { 1, 2, 4, 8, 16 } do add(256, unroll, nil, 1) end
+    for _, split in ipairs { 1, 4, 16 } do add(256, 16, split, 1) end
+    for _, tile in ipairs { 64, 128, 256 } do
+        for per_thread, unroll in pairs { [1] = 16, [2] = 8, [4] = 8, [8] = 4 } do
+            if tile < 256 or per_thread > 1 then add(tile, unroll, nil, per_thread) end
+        end
+    end
+end
+
+local function choices(n)
+    local list = { { pairs = "auto" } }
+    if not on_gpu then
+        list[2], list[3] = { pairs = "plain" }, { pairs = "symmetric" }
+        return list
+    end
+    list[2] = { pairs = "resident" }
+    plain_choices(n, list)
     for _, c in ipairs { { 32, 4 }, { 32, 8 }, { 64, 8 }, { 128, 8 }, { 32, 16 }, { 64, 16 } } do
         for _, run in ipairs { 1, 4 } do
             list[#list + 1] = {
@@ -88,57 +128,47 @@ local function choices(n)
     return list
 end
 
-local marks = {}
+local best = { n = {}, auto = {}, plain = {}, symmetric = {}, resident = {} }
+local function keep(kind, rate)
+    local k = #best.n
+    best[kind][k] = math.max(best[kind][k] or -math.huge, math.log(rate, 10))
+end
+
 local function row(n, c)
     local ok, time = pcall(seconds, n, c)
-    if not ok then return end
+    if not ok then
+        -- the resident way has room for few bodies only; nothing else is refused here
+        if c.pairs ~= "resident" then error(time, 0) end
+        return
+    end
     local rate = n * n / time
-    marks[#marks + 1] = { n = n, rate = rate, kind = c.pairs }
-    local regs = registers[c.pairs] and registers[c.pairs][c.per_thread]
-    print(("%8d %-10s %5s %4s %5s %9.3g %9.3g %5s %6s %10.2f %10.3e %6.1f %%"):format(n,
-        c.pairs, c.tile or "-", c.per_thread or "-", c.split or "-", n * n,
-        c.tile and loads(n, c) or 0, regs or "-",
-        regs and math.min(2048, 65536 // regs // 32 * 32) or "-", 1e6 * time, rate,
-        100 * rate * slots(c) / opt.issue))
+    keep(c.pairs, rate)
+    local function cell(value, format) return value and format:format(value) or "-" end
+    print(("%8d %-10s %5s %6s %5s %4s %9.3g %9s %5s %5s %10.2f %10.3e %9s"):format(n, c.pairs,
+        c.tile or "-", c.unroll or "-", c.split or "-", c.per_thread or "-", n * n,
+        cell(c.tile and loads(n, c), "%.3g"), registers_of(c) or "-",
+        cell(c.tile and 100 * occupancy(c), "%.0f %%"), 1e6 * time, rate,
+        cell(on_gpu and 100 * rate * slots(c) / opt.issue, "%.1f %%")))
 end
 
--- The plot: a column of marks a size.
-local function plot(path)
-    local width, height = 960, 540
-    local field = sim.field { size = { width, height } }
-    local shade = { plain = 0.35, symmetric = 0.7, resident = 0.55, auto = 1, cpu = 1 }
-    local lowest, highest = math.huge, 0
-    for _, m in ipairs(marks) do
-        lowest, highest = math.min(lowest, m.rate), math.max(highest, m.rate)
-    end
-    local from, span = math.log(lowest, 10) - 0.1, math.log(highest / lowest, 10) + 0.2
-    local steps = math.max(1, math.log(opt.most / 1024, 2))
-    local function place(m)
-        return 60 + (width - 120) * math.log(m.n / 1024, 2) / steps,
-            40 + (height - 80) * (math.log(m.rate, 10) - from) / span
-    end
-    for _, m in ipairs(marks) do
-        local x, y = place(m)
-        local tall = m.kind == "auto" and 9 or 4
-        field:paint {
-            shape = sim.shape.box { from = { x - 7, y - tall }, to = { x + 7, y + tall } },
-            value = shade[m.kind],
-        }
-    end
-    field:image { size = { width, height }, range = { 0, 1 }, map = "inferno" }
-        :label { text = ("interactions/s, %.2g to %.2g; N = 1024 to %d"):format(lowest,
-            highest, opt.most), position = "top left" }
-        :save(path)
-    print("wrote " .. path)
-end
-
-print(("%8s %-10s %5s %4s %5s %9s %9s %5s %6s %10s %10s %8s"):format("N", "pairs", "tile",
-    "each", "split", "pairs/st", "loads/st", "regs", "thr/MP", "us/step", "rate", "ceiling"))
-local n = 1024
+print(("%8s %-10s %5s %6s %5s %4s %9s %9s %5s %5s %10s %10s %9s"):format("N", "pairs", "tile",
+    "unroll", "split", "each", "pairs/st", "loads/st", "regs", "occ.", "us/step", "rate",
+    "ceiling"))
+local n = math.min(1024, opt.most)
 while n <= opt.most do
-    for _, c in ipairs(sim.device().kind == "cuda" and choices(n) or { { pairs = "auto" } }) do
-        row(n, c)
-    end
+    best.n[#best.n + 1] = math.log(n, 2)
+    for _, c in ipairs(choices(n)) do row(n, c) end
     n = n * 4
 end
-if #marks > 0 then plot(opt.plot) end
+
+-- A way that never ran is no curve; where it did not fit there is a gap.
+local columns, names = { ["log2 N"] = best.n }, {}
+for _, kind in ipairs { "auto", "plain", "symmetric", "resident" } do
+    if next(best[kind]) then
+        names[#names + 1] = kind
+        for k = 1, #best.n do best[kind][k] = best[kind][k] or 0 / 0 end
+        columns[kind] = best[kind]
+    end
+end
+sim.plot { opt.plot, table = columns, x = "log2 N", y = names }
+print("wrote " .. opt.plot .. ": log10 of interactions a second")

@@ -90,6 +90,17 @@ local _, _, said = command.script([[
 ]])
 local _, warnings = said:gsub("energy of the bodies has changed", "")
 check.equal(warnings, 1, "warnings")
+
+-- The lab of the tiles makes its table and its plot here too.
+do
+    local folder = command.folder()
+    local lab = arg[0]:gsub("tests/lua/[^/]*$", "scripts/labs/nbody_tiling.lua")
+    local code, out, err = command.run(("--quiet %s --most 256 --time 0.001 --plot %s/a.png")
+        :format(command.quote(lab), command.quote(folder)))
+    check.equal(code, 0, err)
+    check.that(out:find("256 symmetric", 1, true) and out:find("256 plain", 1, true), out)
+    check.equal((command.read(folder .. "/a.png") or ""):sub(2, 4), "PNG", "the plot")
+end
 command.clean()
 
 return check.report()
