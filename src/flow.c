@@ -527,6 +527,8 @@ enum sim_status sim_flow_prepare(struct sim_flow *f)
         SIM_TRY(check_periodic(f, 1, &s->periodic_y));
         s->poisson.periodic_x = s->periodic_x, s->poisson.periodic_y = s->periodic_y;
         find_wall_speed(f);
+        for (int k = 0; k < f->obstacle_count; k++)
+            f->obstacle[k].box = (struct sim_flow_box){0};
         if (f->desc.dt > 0)
             SIM_TRY(check_dt(f));
         SIM_TRY(build(f));

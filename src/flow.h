@@ -52,6 +52,8 @@ struct sim_flow_side_desc {
 struct sim_flow_obstacle {
     char name[SIM_FLOW_NAME];
     struct sim_shape *shape; /* owned */
+    /* Around it, for its force; i1 = 0: not looked for since the scene was changed */
+    struct sim_flow_box box;
 };
 
 struct sim_flow_scalar_desc {

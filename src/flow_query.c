@@ -223,12 +223,29 @@ static bool obstacle_has(const struct sim_flow *f, int k, int64_t i, int64_t j)
                             d->y0 + ((double)j + 0.5) * d->dy);
 }
 
+/* First and last cell + 1 of an axis with their centres in [from, to], and one more
+ * either way against rounding. */
+static void cell_range(double from, double to, double x0, double dx, int64_t n,
+                       int64_t *first, int64_t *last)
+{
+    const double most = (double)n;
+    *first = (int64_t)fmin(fmax(floor((from - x0) / dx) - 1, 0), most);
+    *last = (int64_t)fmin(fmax(ceil((to - x0) / dx) + 1, 0), most);
+}
+
 /* The solid cells of obstacle k: a box of cells. */
 static bool find_cells(const struct sim_flow *f, int k, struct sim_flow_box *box)
 {
-    *box = (struct sim_flow_box){f->desc.nx, 0, f->desc.ny, 0, 0, 0};
-    for (int64_t j = 0; j < f->desc.ny; j++)
-        for (int64_t i = 0; i < f->desc.nx; i++)
+    const struct sim_flow_desc *d = &f->desc;
+    struct sim_flow_box all = {0, d->nx, 0, d->ny, 0, 0};
+    double bounds[4];
+    if (sim_shape_bounds(f->obstacle[k].shape, bounds)) {
+        cell_range(bounds[0], bounds[2], d->x0, d->dx, d->nx, &all.i0, &all.i1);
+        cell_range(bounds[1], bounds[3], d->y0, d->dy, d->ny, &all.j0, &all.j1);
+    }
+    *box = (struct sim_flow_box){d->nx, 0, d->ny, 0, 0, 0};
+    for (int64_t j = all.j0; j < all.j1; j++)
+        for (int64_t i = all.i0; i < all.i1; i++)
             if (obstacle_has(f, k, i, j)) {
                 box->i0 = i < box->i0 ? i : box->i0;
                 box->i1 = i + 1 > box->i1 ? i + 1 : box->i1;
@@ -255,12 +272,10 @@ static bool box_is_free(const struct sim_flow *f, int k, const struct sim_flow_b
     return true;
 }
 
-static enum sim_status find_box(const struct sim_flow *f, const char *name,
-                                struct sim_flow_box *box)
+static enum sim_status search_box(const struct sim_flow *f, int k,
+                                  struct sim_flow_box *box)
 {
-    const int k = *name ? sim_flow_find_obstacle(f, name) : -1;
-    if (k < 0)
-        return sim_fail(SIM_BAD_ARGUMENT, "flow: there is no obstacle '%s'", name);
+    const char *name = f->obstacle[k].name;
     struct sim_flow_box tight;
     if (!find_cells(f, k, &tight))
         return sim_fail(SIM_BAD_ARGUMENT, "flow: the obstacle '%s' covers no cell", name);
@@ -274,6 +289,20 @@ static enum sim_status find_box(const struct sim_flow *f, const char *name,
                     "flow: no force on '%s': it is closer than 3 cells to a side or to "
                     "another obstacle",
                     name);
+}
+
+/* Kept from one call to the next: the search asks the shape at every cell. */
+static enum sim_status find_box(struct sim_flow *f, const char *name,
+                                struct sim_flow_box *box)
+{
+    const int k = *name ? sim_flow_find_obstacle(f, name) : -1;
+    if (k < 0)
+        return sim_fail(SIM_BAD_ARGUMENT, "flow: there is no obstacle '%s'", name);
+    *box = f->obstacle[k].box;
+    if (!box->i1)
+        SIM_TRY(search_box(f, k, box));
+    f->obstacle[k].box = *box;
+    return SIM_OK;
 }
 
 enum sim_status sim_flow_force(struct sim_flow *f, const char *name,

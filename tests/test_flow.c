@@ -506,6 +506,42 @@ static void blow_up(struct sim_device *device)
     sim_flow_free(&f);
 }
 
+/* --- the box of a force --------------------------------------------------------------
+ */
+
+/* Two flows of one scene that changes, one asked for its force all the time, the other at
+ * the end alone: what is kept between the questions is never stale. */
+static void force_boxes(struct sim_device *device)
+{
+    struct sim_flow_desc d = square(48, 32, 1e-2, true);
+    struct sim_flow f[2];
+    const double about[2] = {0.3, 0.2};
+    double out[2][3];
+    for (int k = 0; k < 2; k++) {
+        CHECK_OK(sim_flow_new(device, &d, &f[k]));
+        set_side(&f[k], SIM_FLOW_WEST, SIM_FLOW_INFLOW, 1, 0);
+        set_side(&f[k], SIM_FLOW_EAST, SIM_FLOW_OUTFLOW, 0, 0);
+        add_disc(&f[k], "disc", 0.4, 0.3, 0.1);
+        CHECK_OK(sim_flow_step(&f[k], 2));
+        if (k == 0)
+            CHECK_OK(sim_flow_force(&f[k], "disc", about, out[k]));
+        add_disc(&f[k], "other", 0.6, 0.3, 0.1); /* a cell or so beside */
+        CHECK_OK(sim_flow_step(&f[k], 1));
+        for (int again = 0; k == 0 && again < 2; again++)
+            CHECK(sim_flow_force(&f[k], "disc", about, out[k]) == SIM_BAD_ARGUMENT);
+        CHECK_OK(sim_flow_remove_obstacle(&f[k], "other"));
+        CHECK_OK(sim_flow_step(&f[k], 1));
+        if (k == 0)
+            CHECK_OK(sim_flow_force(&f[k], "disc", about, out[k]));
+        CHECK_OK(sim_flow_remove_obstacle(&f[k], "disc"));
+        add_disc(&f[k], "disc", 0.6, 0.4, 0.15);
+        CHECK_OK(sim_flow_step(&f[k], 3));
+        CHECK_OK(sim_flow_force(&f[k], "disc", about, out[k]));
+        sim_flow_free(&f[k]);
+    }
+    CHECK(!memcmp(out[0], out[1], sizeof out[0]));
+}
+
 /* --- errors ------------------------------------------------------------------------- */
 
 static void errors(struct sim_device *device)
@@ -566,6 +602,7 @@ int main(void)
         landing(devices[k]);
         drift(devices[k]);
         blow_up(devices[k]);
+        force_boxes(devices[k]);
         errors(devices[k]);
     }
     parity(devices, count);
