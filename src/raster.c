@@ -57,8 +57,7 @@ static uint64_t level(const uint16_t rgba[4], enum sim_channel channel)
     return (uint64_t)(light * (rgba[3] / WHITE) + 0.5);
 }
 
-static void add_up(struct sim_raster *raster, const uint16_t *rgba,
-                   enum sim_channel channel)
+static void add_up(struct sim_raster *raster, const uint16_t *levels)
 {
     int64_t w = raster->width;
     memset(raster->sums, 0, (size_t)(w + 1) * sizeof *raster->sums);
@@ -67,7 +66,7 @@ static void add_up(struct sim_raster *raster, const uint16_t *rgba,
         uint64_t *row = raster->sums + (j + 1) * (w + 1), sum = 0;
         row[0] = 0;
         for (int64_t i = 0; i < w; i++) {
-            sum += level(rgba + 4 * (j * w + i), channel);
+            sum += levels[j * w + i];
             row[i + 1] = above[i + 1] + sum;
         }
     }
@@ -90,18 +89,36 @@ static enum sim_status decode(const char *path, const char *bytes, size_t size,
     return SIM_OK;
 }
 
-static enum sim_status make_sums(const char *path, const uint16_t *rgba,
-                                 enum sim_channel channel, struct sim_raster *out)
+enum sim_status sim_raster_make(const uint16_t *levels, int64_t width, int64_t height,
+                                struct sim_raster *out)
 {
     size_t bytes;
+    *out = (struct sim_raster){.width = width, .height = height};
     SIM_TRY(
-        sim_size_multiply((size_t)out->width + 1, (size_t)out->height + 1, path, &bytes));
-    SIM_TRY(sim_size_multiply(bytes, sizeof *out->sums, path, &bytes));
+        sim_size_multiply((size_t)width + 1, (size_t)height + 1, "a picture", &bytes));
+    SIM_TRY(sim_size_multiply(bytes, sizeof *out->sums, "a picture", &bytes));
     out->sums = malloc(bytes);
     if (!out->sums)
-        return sim_fail(SIM_HOST_MEMORY, "out of host memory for the picture '%s'", path);
-    add_up(out, rgba, channel);
+        return sim_fail(SIM_HOST_MEMORY, "out of host memory for a picture");
+    add_up(out, levels);
     return SIM_OK;
+}
+
+void sim_raster_levels(const struct sim_raster *raster, uint16_t *out)
+{
+    const int64_t w = raster->width;
+    for (int64_t j = 0; j < raster->height; j++) {
+        const uint64_t *above = raster->sums + j * (w + 1), *row = above + w + 1;
+        for (int64_t i = 0; i < w; i++)
+            out[j * w + i] = (uint16_t)(row[i + 1] - row[i] - (above[i + 1] - above[i]));
+    }
+}
+
+/* In place of the pixels, which are four times as large. */
+static void keep_channel(uint16_t *rgba, int64_t pixels, enum sim_channel channel)
+{
+    for (int64_t k = 0; k < pixels; k++)
+        rgba[k] = (uint16_t)level(rgba + 4 * k, channel);
 }
 
 enum sim_status sim_raster_read(const char *path, enum sim_channel channel,
@@ -109,13 +126,16 @@ enum sim_status sim_raster_read(const char *path, enum sim_channel channel,
 {
     char *bytes;
     size_t size;
+    int64_t width = 0, height = 0;
     uint16_t *rgba = NULL;
     *out = (struct sim_raster){0};
     SIM_TRY(sim_file_read(path, &bytes, &size));
-    enum sim_status status = decode(path, bytes, size, &out->width, &out->height, &rgba);
+    enum sim_status status = decode(path, bytes, size, &width, &height, &rgba);
     free(bytes);
-    if (status == SIM_OK)
-        status = make_sums(path, rgba, channel, out);
+    if (status == SIM_OK) {
+        keep_channel(rgba, width * height, channel);
+        status = sim_raster_make(rgba, width, height, out);
+    }
     stbi_image_free(rgba);
     return status;
 }

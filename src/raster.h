@@ -30,6 +30,12 @@ enum sim_status sim_raster_read(const char *path, enum sim_channel channel,
                                 struct sim_raster *out);
 void sim_raster_free(struct sim_raster *raster);
 
+/* The pixels' levels, 0..65535, [height][width] from the upper left; and a picture of
+ * such levels, to the same bits. SIM_HOST_MEMORY. */
+void sim_raster_levels(const struct sim_raster *raster, uint16_t *out);
+enum sim_status sim_raster_make(const uint16_t *levels, int64_t width, int64_t height,
+                                struct sim_raster *out);
+
 /* The mean, 0..1, over [x0, x1) x [y0, y1) in pixels from the lower left, y up. Outside
  * the picture is 0; of an empty rectangle: the pixel that holds the point. */
 double sim_raster_mean(const struct sim_raster *raster, double x0, double y0, double x1,

@@ -97,6 +97,14 @@ double sim_shape_coverage(const struct sim_shape *shape, double x0, double y0, d
 /* A box {x0, y0, x1, y1} that holds all of it; false: the shape may be unbounded. */
 bool sim_shape_bounds(const struct sim_shape *shape, double box[4]);
 
+/* The whole tree as bytes, for a checkpoint, a multiple of 8 of them; and from them
+ * again, to the same bits. unpack moves *at past what it used; SIM_FILE where the bytes
+ * are no shape, SIM_HOST_MEMORY. Pictures are kept whole, 2 bytes a pixel. */
+size_t sim_shape_packed_bytes(const struct sim_shape *shape);
+void sim_shape_pack(const struct sim_shape *shape, char **at);
+enum sim_status sim_shape_unpack(const char **at, const char *end,
+                                 struct sim_shape **out);
+
 /* Samples of rows j0 <= j < j1 of a lattice on `threads` threads; `out` holds (j1-j0)*nx
  * items. mask: 1 inside (by the sample point), 0 outside. weights: 0..1, by the sample
  * point, or by the cell's coverage when soft. */

@@ -439,6 +439,76 @@ static void test_image_failures(void)
     remove(path);
 }
 
+/* ---- as bytes
+ * -------------------------------------------------------------------------- */
+
+/* A tree with every kind in it. */
+static struct sim_shape *one_of_all(const char *path)
+{
+    const struct sim_shape_image image = {
+        .file = path, .width = 3, .position = {-1, 0}, .threshold = 0.3, .invert = true};
+    const double corners[5][2] = {{0, 0}, {3, 0.5}, {2, 1}, {2.5, 3}, {0.2, 2}};
+    const double point[2] = {1, 1}, normal[2] = {0.3, 1}, sigma[2] = {0.4, 0.9};
+    struct sim_shape *s[16], *turned;
+    int n = 0;
+    s[n++] = disc(0.4, 0.3, 1.1);
+    s[n++] = box(-1, -1, 0.5, 2);
+    CHECK_OK(sim_shape_polygon(corners, 5, &s[n++]));
+    CHECK_OK(sim_shape_half_plane(point, normal, &s[n++]));
+    CHECK_OK(sim_shape_image(&image, &s[n++]));
+    CHECK_OK(sim_shape_rotate(s[1], 30, point, &s[n++]));
+    CHECK_OK(sim_shape_rotate(s[4], 40, point, &turned));
+    s[n++] = turned;
+    CHECK_OK(sim_shape_gaussian(point, sigma, &s[n++]));
+    struct sim_shape *all = disc(2, 2, 0.2), *next;
+    for (int k = 0; k < n; k++) {
+        if (k % 3 == 2)
+            CHECK_OK(sim_shape_difference(all, s[k], &next));
+        else
+            CHECK_OK(sim_shape_union(k % 2 ? s[k] : all, k % 2 ? all : s[k], &next));
+        sim_shape_release(all);
+        sim_shape_release(s[k]);
+        all = next;
+    }
+    return all;
+}
+
+/* The same answers everywhere, to the bit; bytes that were cut anywhere are refused. */
+static void test_pack(void)
+{
+    uint8_t grey[35];
+    for (int c = 0; c < 35; c++)
+        grey[c] = (uint8_t)(c * 37);
+    const char *path = write_png(7, 5, 8, 0, grey, 7, NULL, 0);
+    struct sim_shape *s = one_of_all(path), *again;
+    const size_t bytes = sim_shape_packed_bytes(s);
+    char *packed = malloc(bytes), *to = packed, *twice = malloc(bytes);
+    const char *from = packed;
+    remove(path);
+    sim_shape_pack(s, &to);
+    CHECK(to == packed + bytes && bytes % 8 == 0);
+    CHECK_OK(sim_shape_unpack(&from, packed + bytes, &again));
+    CHECK(from == packed + bytes && sim_shape_packed_bytes(again) == bytes);
+    to = twice;
+    sim_shape_pack(again, &to);
+    CHECK(!memcmp(packed, twice, bytes));
+    for (uint64_t k = 0; k < 2000; k++) {
+        const double x = 8 * uniform(2 * k) - 3, y = 8 * uniform(2 * k + 1) - 3;
+        CHECK(sim_shape_weight(s, x, y) == sim_shape_weight(again, x, y));
+        CHECK(sim_shape_distance(s, x, y) == sim_shape_distance(again, x, y));
+        CHECK(sim_shape_coverage(s, x, y, x + 1, y + 1) ==
+              sim_shape_coverage(again, x, y, x + 1, y + 1));
+    }
+    sim_shape_release(again);
+    for (size_t cut = 0; cut < bytes; cut += 8) {
+        from = packed;
+        CHECK(sim_shape_unpack(&from, packed + cut, &again) == SIM_FILE && !again);
+    }
+    sim_shape_release(s);
+    free(packed);
+    free(twice);
+}
+
 int main(void)
 {
     test_disc();
@@ -454,5 +524,6 @@ int main(void)
     test_image_kinds();
     test_image_area();
     test_image_failures();
+    test_pack();
     return check_report();
 }
