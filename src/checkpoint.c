@@ -477,15 +477,28 @@ static enum sim_status load_array(const struct sim_checkpoint *c, uint64_t at,
     return SIM_OK;
 }
 
-bool sim_checkpoint_has(const struct sim_checkpoint *c, const char *prefix,
-                        const char *name)
+static const struct sim_checkpoint_block *find_block(const struct sim_checkpoint *c,
+                                                     const char *prefix, const char *name)
 {
     char full[SIM_STATE_NAME];
     snprintf(full, sizeof full, "%.23s%.24s", prefix, name);
     for (int64_t i = 0; i < c->block_count; i++)
         if (!strcmp(c->blocks[i].name, full))
-            return true;
-    return false;
+            return &c->blocks[i];
+    return NULL;
+}
+
+bool sim_checkpoint_has(const struct sim_checkpoint *c, const char *prefix,
+                        const char *name)
+{
+    return find_block(c, prefix, name) != NULL;
+}
+
+size_t sim_checkpoint_bytes(const struct sim_checkpoint *c, const char *prefix,
+                            const char *name)
+{
+    const struct sim_checkpoint_block *block = find_block(c, prefix, name);
+    return block ? (size_t)block->bytes : 0;
 }
 
 enum sim_status sim_checkpoint_load(const struct sim_checkpoint *c,

@@ -18,8 +18,9 @@
  * colour range. What is computed anew from these (scratch, tables) is not. The list is
  * asked for anew each time, so arrays may swap. Where the list itself depends on the
  * state, `expect` (else NULL) makes the object of a scene built anew ready for what a
- * file holds (sim_checkpoint_has), before its list is compared. A class gets one row in
- * the table of lua_checkpoint.c.
+ * file holds (sim_checkpoint_has, sim_checkpoint_bytes), before its list is compared;
+ * `loaded` (else NULL) makes of what was put back what is not a block itself. A class
+ * gets one row in the table of lua_checkpoint.c.
  *
  * The file: struct head, then the blocks, each a struct block_head and its bytes padded
  * to 16, then XXH3-128 of all before. A cut or a changed byte anywhere is found before
@@ -63,6 +64,7 @@ struct sim_state_ops {
     void (*list)(void *object, struct sim_state *state);
     enum sim_status (*expect)(void *object, const struct sim_checkpoint *checkpoint,
                               const char *prefix);
+    enum sim_status (*loaded)(void *object);
     /* SIM_DIVERGED where its state is not finite: for runs without pictures, which look
        for that themselves. NULL: not looked at. Waits. */
     enum sim_status (*check)(void *object);
@@ -109,6 +111,9 @@ void sim_checkpoint_close(struct sim_checkpoint *checkpoint);
 /* Does the file hold a block of this name, for the object of this prefix? */
 bool sim_checkpoint_has(const struct sim_checkpoint *checkpoint, const char *prefix,
                         const char *name);
+/* Its bytes; 0 where there is none. */
+size_t sim_checkpoint_bytes(const struct sim_checkpoint *checkpoint, const char *prefix,
+                            const char *name);
 
 /* Put the file's state in the place of `state`'s. SIM_USAGE, with nothing changed, when
  * the lists do not agree or a fixed block differs; it names the first one. */

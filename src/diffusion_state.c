@@ -113,17 +113,6 @@ static bool has(const struct file *f, const char *what, int k)
     return sim_checkpoint_has(f->checkpoint, f->prefix, name_of(what, k, "").text);
 }
 
-/* Bytes of a block, 0 where there is none. */
-static size_t bytes_of(const struct file *f, const char *name)
-{
-    char full[2 * SIM_STATE_NAME];
-    snprintf(full, sizeof full, "%s%s", f->prefix, name);
-    for (int64_t k = 0; k < f->checkpoint->block_count; k++)
-        if (!strcmp(f->checkpoint->blocks[k].name, full))
-            return (size_t)f->checkpoint->blocks[k].bytes;
-    return 0;
-}
-
 static enum sim_status expect_array(struct sim_diffusion *d, size_t bytes,
                                     struct sim_buffer *buffer, const void **pointer)
 {
@@ -146,7 +135,8 @@ static enum sim_status expect_D(struct sim_diffusion *d, int s, size_t bytes)
 static enum sim_status expect_signal(struct sim_diffusion *d, const struct file *f, int k)
 {
     struct sim_signal *s = &d->signal[k];
-    const size_t bytes = bytes_of(f, name_of("signal", k, " points").text);
+    const size_t bytes = sim_checkpoint_bytes(f->checkpoint, f->prefix,
+                                              name_of("signal", k, " points").text);
     if ((size_t)s->point_count * sizeof *s->points == bytes)
         return SIM_OK;
     free((void *)s->points);

@@ -251,22 +251,48 @@ void sim_flow_free(struct sim_flow *f)
     for (int k = 0; k < f->obstacle_count; k++)
         sim_shape_release(f->obstacle[k].shape);
     free(f->edge);
+    free(f->packed);
     free(f->solid);
     *f = (struct sim_flow){0};
 }
 
 /* --- sides -------------------------------------------------------------------------- */
 
+static bool is_used(const struct sim_flow *f, int signal)
+{
+    for (int64_t k = 0; k < 2 * (f->desc.nx + f->desc.ny); k++)
+        if (f->edge[k].signal == signal)
+            return true;
+    return false;
+}
+
+/* A place for one: that of an equal one, a new one, or when all are taken that of one
+ * which no side has any more; 0: none. */
+static int find_place(const struct sim_flow *f, const struct sim_flow_signal *signal)
+{
+    for (int k = 1; k < f->signal_count; k++)
+        if (!memcmp(&f->signal[k], signal, sizeof *signal))
+            return k;
+    if (f->signal_count < SIM_FLOW_SIGNALS)
+        return f->signal_count;
+    for (int k = 1; k < f->signal_count; k++)
+        if (!is_used(f, k))
+            return k;
+    return 0;
+}
+
 enum sim_status sim_flow_add_signal(struct sim_flow *f,
                                     const struct sim_flow_signal *signal, int *index)
 {
-    if (f->signal_count == SIM_FLOW_SIGNALS)
-        return sim_fail(SIM_BAD_ARGUMENT, "flow: more than %d ways to vary in time",
-                        SIM_FLOW_SIGNALS - 1);
     if (!(signal->period > 0) || !isfinite(signal->period))
         return sim_fail(SIM_BAD_ARGUMENT, "flow: a ramp or a period must be positive");
-    *index = f->signal_count;
-    f->signal[f->signal_count++] = *signal;
+    *index = find_place(f, signal);
+    if (!*index)
+        return sim_fail(SIM_BAD_ARGUMENT, "flow: more than %d ways to vary in time",
+                        SIM_FLOW_SIGNALS - 1);
+    f->signal[*index] = *signal;
+    if (*index == f->signal_count)
+        f->signal_count++;
     f->ready = false;
     return SIM_OK;
 }
@@ -380,6 +406,7 @@ enum sim_status sim_flow_add_obstacle(struct sim_flow *f, const char *name,
     struct sim_flow_obstacle *o = &f->obstacle[f->obstacle_count++];
     *o = (struct sim_flow_obstacle){.shape = sim_shape_keep(shape)};
     memcpy(o->name, name, strlen(name));
+    f->packed_bytes = 0;
     f->ready = f->settled = false;
     return SIM_OK;
 }
@@ -392,6 +419,7 @@ enum sim_status sim_flow_remove_obstacle(struct sim_flow *f, const char *name)
     sim_shape_release(f->obstacle[k].shape);
     memmove(&f->obstacle[k], &f->obstacle[k + 1],
             (size_t)(--f->obstacle_count - k) * sizeof f->obstacle[0]);
+    f->packed_bytes = 0;
     f->ready = f->settled = false;
     return SIM_OK;
 }

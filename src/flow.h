@@ -96,7 +96,9 @@ struct sim_flow {
     int obstacle_count;
     struct sim_flow_scalar_desc scalars[SIM_FLOW_SCALARS];
     struct sim_flow_scalar_edge *scalar_side[SIM_FLOW_SCALARS];
-    uint8_t *solid; /* [ny][nx]; of the last prepare */
+    char *packed;        /* the obstacles, for a checkpoint; owned */
+    size_t packed_bytes; /* 0: they were changed since */
+    uint8_t *solid;      /* [ny][nx]; of the last prepare */
     struct sim_field views[SIM_FLOW_VIEWS], scalar_view[SIM_FLOW_SCALARS];
     bool ready;   /* tables on the device agree with the host's */
     bool settled; /* ghosts agree with the velocity */

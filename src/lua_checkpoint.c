@@ -234,8 +234,10 @@ static struct sim_state *list_state(lua_State *L, struct scene *scene,
     return state;
 }
 
-/* check(): an error where the state of an object is not finite. */
-static int check_objects(lua_State *L)
+/* Call this of every object whose class has it. */
+enum call { CHECK, LOADED };
+
+static void each_object(lua_State *L, enum call which)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &scene_key);
     lua_getiuservalue(L, -1, 1);
@@ -244,10 +246,20 @@ static int check_objects(lua_State *L)
         const struct kind *kind;
         lua_rawgeti(L, -1, i);
         void *object = object_at(L, lua_gettop(L), &kind);
-        if (object && kind->ops->check)
-            sim_lua_try(L, kind->ops->check(object));
+        enum sim_status (*call)(void *) = !object          ? NULL
+                                          : which == CHECK ? kind->ops->check
+                                                           : kind->ops->loaded;
+        if (call)
+            sim_lua_try(L, call(object));
         lua_pop(L, 1);
     }
+    lua_pop(L, 2);
+}
+
+/* check(): an error where the state of an object is not finite. */
+static int check_objects(lua_State *L)
+{
+    each_object(L, CHECK);
     return 0;
 }
 
@@ -361,6 +373,7 @@ static int load(lua_State *L)
     struct sim_checkpoint *c = guarded_checkpoint(L);
     sim_lua_try(L, sim_checkpoint_open(path, c));
     sim_lua_try(L, sim_checkpoint_load(c, list_state(L, scene, c)));
+    each_object(L, LOADED);
     return 0;
 }
 

@@ -79,6 +79,21 @@ do
     check.equal(f.v:get(4, 1), 1)
 end
 
+-- There is room for 15 signals at once, and any number one after the other.
+do
+    local f <close> = sim.flow { size = { 16, 4 }, lx = 1, viscosity = 0.1 }
+    f:side { side = "east", kind = "outflow" }
+    for k = 1, 40 do
+        f:side { side = "west", kind = "inflow", speed = 1, ramp = k }
+        f:step(1)
+    end
+    for k = 1, 14 do
+        f:side { side = "north", kind = "no-slip", tangent = 1, ramp = k, from = k / 16 }
+    end
+    check.fails("ways to vary", f.side, f, { side = "south", kind = "no-slip", tangent = 1,
+        ramp = 50 })
+end
+
 -- In time: a ramp, a sine.
 do
     local f = channel { dt = 0.25 }
