@@ -73,6 +73,7 @@ struct sim_picture_args {
     double low, scale; /* the map is read at (u - low) * scale */
     float map[SIM_MAP_KNOTS][3];
     float mask_color[3];
+    bool covered; /* the mask's edge comes as a cover: values go on up to and beyond it */
     int contour_count;
     double contour[SIM_CONTOURS_MAX];
     float contour_color[3], contour_half; /* half the line's width in pixels */
@@ -88,6 +89,29 @@ struct sim_bar_args {
     int tick[32]; /* rows from the top of the bar, each with a dash at its right */
     int tick_length;
     float color[3]; /* of rim and ticks */
+};
+
+/* What covers a picture: the share of each of its pixels, rows from the top, 0..255. */
+struct sim_cover_args {
+    uint8_t *pixels; /* of the whole picture */
+    const uint8_t *share;
+    int picture_width;
+    int x, y, width, height;
+    float color[3];
+};
+
+/* Arrows of a vector field, one in the middle of each tile of `spacing` pixels. Of either
+ * component the place as in sim_picture_args. */
+struct sim_arrow_args {
+    uint8_t *pixels;
+    int picture_width;
+    int x, y, width, height;
+    struct {
+        double first_x, first_y, cells_x, cells_y;
+    } place[2];
+    double spacing;       /* pixels */
+    double per_unit;      /* an arrow's length for a vector of length 1, in spacings */
+    float color[3], half; /* half the shaft's width in pixels */
 };
 
 /* Copy a rectangle of pixels, or fill it with a colour when `from` is NULL. */
@@ -118,6 +142,13 @@ struct sim_field_ops {
     enum sim_status (*check)(struct sim_device *, const struct sim_array *, int64_t *bad);
     enum sim_status (*picture)(struct sim_device *, const struct sim_array *,
                                const struct sim_picture_args *);
+    /* Over a picture: the array's contours, or where there are none contour_color by
+       (u - low) * scale, at most all of it. */
+    enum sim_status (*layer)(struct sim_device *, const struct sim_array *,
+                             const struct sim_picture_args *);
+    enum sim_status (*arrows)(struct sim_device *, const struct sim_array *x,
+                              const struct sim_array *y, const struct sim_arrow_args *);
+    enum sim_status (*cover)(struct sim_device *, const struct sim_cover_args *);
     enum sim_status (*bar)(struct sim_device *, const struct sim_bar_args *);
     enum sim_status (*blit)(struct sim_device *, const struct sim_blit_args *);
 };

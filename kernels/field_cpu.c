@@ -2,7 +2,7 @@
  *
  * Cells are worked on in the chunks of the summing tree (field.h), cut where a row ends,
  * and chunks are dealt to threads; no bit depends on how. */
-#include "field_math.h"
+#include "field_layer_math.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__)
@@ -334,6 +334,47 @@ static enum sim_status picture_cpu(struct sim_device *device,
     return done(device);
 }
 
+WIDE static void layer_row(const struct sim_array *a, const struct sim_picture_args *p,
+                           int j)
+{
+    if (p->filter == SIM_FILTER_LINEAR)
+        for (int i = 0; i < p->width; i++)
+            field_layer_pixel(a, p, SIM_FILTER_LINEAR, i, j);
+    else
+        for (int i = 0; i < p->width; i++)
+            field_layer_pixel(a, p, SIM_FILTER_CUBIC, i, j);
+}
+
+static enum sim_status layer_cpu(struct sim_device *device, const struct sim_array *array,
+                                 const struct sim_picture_args *p)
+{
+#pragma omp parallel for num_threads(device->threads) schedule(dynamic, 4)
+    for (int j = 0; j < p->height; j++)
+        layer_row(array, p, j);
+    return done(device);
+}
+
+static enum sim_status arrows_cpu(struct sim_device *device, const struct sim_array *x,
+                                  const struct sim_array *y,
+                                  const struct sim_arrow_args *p)
+{
+#pragma omp parallel for num_threads(device->threads) schedule(static)
+    for (int j = 0; j < p->height; j++)
+        for (int i = 0; i < p->width; i++)
+            field_arrow_pixel(x, y, p, i, j);
+    return done(device);
+}
+
+static enum sim_status cover_cpu(struct sim_device *device,
+                                 const struct sim_cover_args *c)
+{
+#pragma omp parallel for num_threads(device->threads) schedule(static)
+    for (int j = 0; j < c->height; j++)
+        for (int i = 0; i < c->width; i++)
+            field_cover_pixel(c, i, j);
+    return done(device);
+}
+
 static enum sim_status bar_cpu(struct sim_device *device, const struct sim_bar_args *b)
 {
     for (int j = 0; j < b->height; j++)
@@ -360,6 +401,9 @@ const struct sim_field_ops SIM_TYPED(sim_field_ops_cpu) = {
     .reduce = reduce_cpu,
     .check = check_cpu,
     .picture = picture_cpu,
+    .layer = layer_cpu,
+    .arrows = arrows_cpu,
+    .cover = cover_cpu,
     .bar = bar_cpu,
     .blit = blit_cpu,
 };

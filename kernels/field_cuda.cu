@@ -6,7 +6,7 @@
 #include "launch.cuh"
 
 extern "C" {
-#include "field_math.h"
+#include "field_layer_math.h"
 }
 
 #define BLOCK 256
@@ -231,6 +231,58 @@ static enum sim_status picture_cuda(struct sim_device *device,
                       dim3(32, 8), 0, *array, *p);
 }
 
+template <int FILTER>
+static __global__ void __launch_bounds__(BLOCK)
+    layer_kernel(const struct sim_array a, const struct sim_picture_args p)
+{
+    int i = pixel_i(), j = pixel_j();
+    if (i < p.width && j < p.height)
+        field_layer_pixel(&a, &p, FILTER, i, j);
+}
+
+static enum sim_status layer_cuda(struct sim_device *device,
+                                  const struct sim_array *array,
+                                  const struct sim_picture_args *p)
+{
+    void (*kernel)(const struct sim_array, const struct sim_picture_args) =
+        p->filter == SIM_FILTER_LINEAR ? layer_kernel<SIM_FILTER_LINEAR>
+                                       : layer_kernel<SIM_FILTER_CUBIC>;
+    return sim_launch(device, "field layer", kernel, tiles(p->width, p->height),
+                      dim3(32, 8), 0, *array, *p);
+}
+
+static __global__ void __launch_bounds__(BLOCK)
+    arrow_kernel(const struct sim_array x, const struct sim_array y,
+                 const struct sim_arrow_args p)
+{
+    int i = pixel_i(), j = pixel_j();
+    if (i < p.width && j < p.height)
+        field_arrow_pixel(&x, &y, &p, i, j);
+}
+
+static enum sim_status arrows_cuda(struct sim_device *device, const struct sim_array *x,
+                                   const struct sim_array *y,
+                                   const struct sim_arrow_args *p)
+{
+    return sim_launch(device, "arrows", arrow_kernel, tiles(p->width, p->height),
+                      dim3(32, 8), 0, *x, *y, *p);
+}
+
+static __global__ void __launch_bounds__(BLOCK)
+    cover_kernel(const struct sim_cover_args c)
+{
+    int i = pixel_i(), j = pixel_j();
+    if (i < c.width && j < c.height)
+        field_cover_pixel(&c, i, j);
+}
+
+static enum sim_status cover_cuda(struct sim_device *device,
+                                  const struct sim_cover_args *c)
+{
+    return sim_launch(device, "picture cover", cover_kernel, tiles(c->width, c->height),
+                      dim3(32, 8), 0, *c);
+}
+
 static __global__ void __launch_bounds__(BLOCK) bar_kernel(const struct sim_bar_args b)
 {
     int i = pixel_i(), j = pixel_j();
@@ -266,6 +318,9 @@ static const struct sim_field_ops ops = {
     reduce_cuda,
     check_cuda,
     picture_cuda,
+    layer_cuda,
+    arrows_cuda,
+    cover_cuda,
     bar_cuda,
     blit_cuda,
 };

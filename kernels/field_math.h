@@ -299,6 +299,8 @@ SIM_FN struct render_rgb field_mix(struct render_rgb under, const float over[3],
 SIM_FN float field_mask_part(const struct sim_picture_args *p, int filter, double masked)
 {
     double pixels = 1.0 / (p->cells_x > p->cells_y ? p->cells_x : p->cells_y);
+    if (p->covered)
+        return masked < 1.0 ? 0.0f : 1.0f;
     if (filter == SIM_FILTER_CELLS || pixels < 1.0)
         return (float)masked;
     return render_clamp((float)((masked - 0.5) * pixels + 0.5));

@@ -37,6 +37,7 @@ struct sim_field {
     const uint8_t *mask; /* device pointer, nx*ny, packed (no pitch): cells that are not 0
                             take no part in sums and checks, and are drawn in the mask's
                             colour; NULL: all take part */
+    const uint8_t *veil; /* as mask, for smooth pictures alone; NULL: the mask */
     int64_t nx, ny, pitch; /* pitch >= nx, in elements */
     bool is_double;
     double x0, y0, dx, dy, ox, oy;
@@ -54,6 +55,11 @@ struct sim_field {
     /* Enqueue a struct sim_field_clock into *to, for the message of a picture that shows
        a value that is not finite; NULL: step and time above are right. */
     enum sim_status (*clock)(struct sim_field *, struct sim_buffer *to, size_t offset);
+    /* What covers a picture whose pixels are this lattice, rows from the lower left: on
+       the device, the share of each, 0..255, rows from the top. Brings veil up to date.
+       *share stays NULL where nothing covers it. NULL: nothing ever does. */
+    enum sim_status (*cover)(struct sim_field *, const struct sim_lattice *pixels,
+                             const uint8_t **share);
     struct sim_buffer scratch; /* partial sums; made when first needed */
 
     bool ranged; /* a picture with an automatic range fixed it: part of a solver's state,

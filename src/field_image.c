@@ -69,8 +69,8 @@ static enum sim_status find_range(struct sim_field *field, enum sim_map map)
     return SIM_OK;
 }
 
-static enum sim_status choose_range(struct sim_field *field,
-                                    const struct sim_field_picture *p, double range[2])
+enum sim_status sim_field_choose_range(struct sim_field *field,
+                                       const struct sim_field_picture *p, double range[2])
 {
     memcpy(range, p->range, sizeof p->range);
     if (p->automatic) {
@@ -232,8 +232,8 @@ static enum sim_status lay_out(const struct sim_field *field,
 /* ---- drawing
  * ----------------------------------------------------------------------------- */
 
-static void set_contours(const struct sim_field_picture *p, const double range[2],
-                         double height, struct sim_picture_args *args)
+void sim_field_contours(const struct sim_field_picture *p, const double range[2],
+                        double height, struct sim_picture_args *args)
 {
     args->contour_count = p->levels ? p->levels : p->contour_count;
     for (int k = 0; k < args->contour_count; k++)
@@ -246,13 +246,31 @@ static void set_contours(const struct sim_field_picture *p, const double range[2
         (float)(0.5 * fmax(1, p->contour_width * height / REFERENCE_ROWS));
 }
 
+static struct sim_field_panel panel_of(const struct sim_field *field,
+                                       const struct layout *l)
+{
+    const struct sim_lattice s = sim_field_lattice(field);
+    return (struct sim_field_panel){
+        .x = l->x,
+        .y = l->y,
+        .width = l->panel_width,
+        .height = l->panel_height,
+        .from = {s.x + (l->x0 - 0.5) * s.dx, s.y + (l->y0 - 0.5) * s.dy},
+        .to = {s.x + (l->x1 - 0.5) * s.dx, s.y + (l->y1 - 0.5) * s.dy}};
+}
+
 static enum sim_status draw_panel(struct sim_field *field,
                                   const struct sim_field_picture *p,
                                   const struct layout *l, const double range[2],
                                   struct sim_image *image)
 {
-    const struct sim_array array = {field->data, field->mask, field->nx, field->ny,
-                                    field->pitch};
+    const struct sim_field_panel panel = panel_of(field, l);
+    const uint8_t *share = NULL;
+    if (p->filter != SIM_FILTER_CELLS)
+        SIM_TRY(sim_field_cover(field, &panel, &share));
+    const struct sim_array array = {field->data,
+                                    share && field->veil ? field->veil : field->mask,
+                                    field->nx, field->ny, field->pitch};
     struct sim_picture_args args = {
         .pixels = image->pixels.data,
         .picture_width = image->width,
@@ -267,6 +285,7 @@ static enum sim_status draw_panel(struct sim_field *field,
         .filter = p->filter,
         .low = range[0],
         .scale = 1 / (range[1] - range[0]),
+        .covered = share != NULL,
     };
     double many = ceil(fmax(args.cells_x, args.cells_y) - 1e-6);
     args.samples = (int)fmin(SIM_PICTURE_SAMPLES, fmax(1, many));
@@ -275,8 +294,10 @@ static enum sim_status draw_panel(struct sim_field *field,
     sim_map_knots(p->map, args.map);
     for (int c = 0; c < 3; c++)
         args.mask_color[c] = (float)p->mask_color[c];
-    set_contours(p, range, l->panel_height, &args);
-    return field->ops->picture(field->device, &array, &args);
+    if (!p->contour_field)
+        sim_field_contours(p, range, l->panel_height, &args);
+    SIM_TRY(field->ops->picture(field->device, &array, &args));
+    return sim_field_layers(p, &panel, share, image);
 }
 
 static enum sim_status draw_numbers(const struct sim_field_picture *p,
@@ -385,7 +406,7 @@ enum sim_status sim_field_image(struct sim_field *field,
     *out = (struct sim_image){0};
     SIM_TRY(sim_device_usable(field->device));
     SIM_TRY(sim_field_prepare(field));
-    SIM_TRY(choose_range(field, p, range));
+    SIM_TRY(sim_field_choose_range(field, p, range));
     if (p->bar)
         find_ticks(range, p->ticks, &ticks);
     SIM_TRY(lay_out(field, p, &ticks, &l));

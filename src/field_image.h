@@ -26,11 +26,44 @@ struct sim_field_picture {
     int contour_count;
     double contour[SIM_CONTOURS_MAX];
     double contour_color[3], contour_width; /* pixels at 720 rows */
+    struct sim_field *contour_field;        /* whose they are; NULL: this one's */
+    struct sim_field_shade {                /* a colour, by the values of another field */
+        struct sim_field *field;            /* NULL: none */
+        double range[2];                    /* none of it, all of it */
+        double color[3];
+    } shade;
+    struct sim_field_arrows {
+        struct sim_field *x, *y; /* components, of one precision; NULL: none */
+        double spacing, speed;   /* pixels at 720 rows; of an arrow as long */
+        double color[3], width;  /* of the shaft, pixels at 720 rows */
+    } arrows;
     bool bar;
     int ticks;                     /* about so many numbers beside the bar */
     const char *bar_label;         /* over it; NULL: none */
     double bar_color[3], bar_size; /* of rim and letters; pixels at 720 rows */
 };
+
+/* Where a field is in its picture: pixels, and the part of the plane. */
+struct sim_field_panel {
+    int x, y, width, height;
+    double from[2], to[2];
+};
+
+/* For field_image.c, in field_layers.c: what covers the panel, NULL for nothing; and what
+ * is drawn over its picture, the cover last. */
+enum sim_status sim_field_cover(struct sim_field *field,
+                                const struct sim_field_panel *panel,
+                                const uint8_t **share);
+enum sim_status sim_field_layers(const struct sim_field_picture *picture,
+                                 const struct sim_field_panel *panel,
+                                 const uint8_t *share, struct sim_image *image);
+void sim_field_contours(const struct sim_field_picture *picture, const double range[2],
+                        double height, struct sim_picture_args *args);
+/* The range of a picture with this one and map: its own, or the field's when automatic.
+ */
+enum sim_status sim_field_choose_range(struct sim_field *field,
+                                       const struct sim_field_picture *picture,
+                                       double range[2]);
 
 /* Make a picture of the field as it is now. SIM_BAD_ARGUMENT: sizes, a range that is not
  * one; SIM_DIVERGED: an automatic range of values that are not finite; SIM_DEVICE_MEMORY.

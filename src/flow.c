@@ -237,7 +237,8 @@ void sim_flow_free(struct sim_flow *f)
                                       &f->force_field[0],
                                       &f->force_field[1],
                                       &f->markers,
-                                      &f->emitters};
+                                      &f->emitters,
+                                      &f->veil};
     free_scalars(f);
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         sim_buffer_free(own[k]);
@@ -246,6 +247,8 @@ void sim_flow_free(struct sim_flow *f)
             sim_buffer_free(&f->level[l][k]);
     for (int k = 0; k < SIM_FLOW_VIEWS; k++)
         sim_field_free(&f->views[k]);
+    for (int k = 0; k < SIM_FLOW_COVERS; k++)
+        sim_buffer_free(&f->cover[k].share);
     for (int k = 0; k < SIM_FLOW_DERIVED_COUNT; k++)
         sim_buffer_free(&f->derived[k]);
     for (int k = 0; k < f->obstacle_count; k++)
@@ -557,6 +560,7 @@ enum sim_status sim_flow_prepare(struct sim_flow *f)
         find_wall_speed(f);
         for (int k = 0; k < f->obstacle_count; k++)
             f->obstacle[k].box = (struct sim_flow_box){0};
+        sim_flow_uncover(f);
         if (f->desc.dt > 0)
             SIM_TRY(check_dt(f));
         SIM_TRY(build(f));

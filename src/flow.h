@@ -15,6 +15,7 @@
 
 #define SIM_FLOW_NAME      24
 #define SIM_FLOW_OBSTACLES 256
+#define SIM_FLOW_COVERS    4
 
 enum sim_flow_side { SIM_FLOW_WEST, SIM_FLOW_EAST, SIM_FLOW_SOUTH, SIM_FLOW_NORTH };
 
@@ -54,6 +55,13 @@ struct sim_flow_obstacle {
     struct sim_shape *shape; /* owned */
     /* Around it, for its force; i1 = 0: not looked for since the scene was changed */
     struct sim_flow_box box;
+};
+
+/* Obstacles as the pixels of a picture see them. */
+struct sim_flow_cover {
+    struct sim_buffer share;
+    struct sim_lattice pixels; /* nx = 0: to be filled */
+    int64_t asked;
 };
 
 struct sim_flow_scalar_desc {
@@ -100,6 +108,10 @@ struct sim_flow {
     size_t packed_bytes; /* 0: they were changed since */
     uint8_t *solid;      /* [ny][nx]; of the last prepare */
     struct sim_field views[SIM_FLOW_VIEWS], scalar_view[SIM_FLOW_SCALARS];
+    struct sim_flow_cover cover[SIM_FLOW_COVERS];
+    struct sim_buffer veil;
+    int64_t covers_asked;
+    bool veiled;  /* veil agrees with the obstacles */
     bool ready;   /* tables on the device agree with the host's */
     bool settled; /* ghosts agree with the velocity */
 };
@@ -191,6 +203,10 @@ enum sim_status sim_flow_force(struct sim_flow *f, const char *name,
 enum sim_status sim_flow_array(struct sim_flow *f, int64_t nx, int64_t ny,
                                const char *what, struct sim_buffer *buffer, void **data);
 enum sim_status sim_flow_make_views(struct sim_flow *f);
+/* The hook of its fields (field.h), and what it kept is no longer right. */
+enum sim_status sim_flow_cover(struct sim_field *field, const struct sim_lattice *pixels,
+                               const uint8_t **share);
+void sim_flow_uncover(struct sim_flow *f);
 enum sim_status sim_flow_make_scalar_view(struct sim_flow *f, int k);
 enum sim_status sim_flow_upload_scalar_sides(struct sim_flow *f);
 int64_t sim_flow_pitch(int64_t nx);

@@ -80,6 +80,7 @@ static enum sim_status make_view(struct sim_flow *f, const char *name, double ox
     SIM_TRY(sim_field_view(f->system.device, &of, data, out));
     out->solver = f;
     out->touched = touched;
+    out->cover = sim_flow_cover;
     if (!more_x && !more_y)
         out->mask = f->mask.data;
     return SIM_OK;

@@ -83,6 +83,10 @@ void sim_shape_release(struct sim_shape *shape); /* one fewer; NULL is fine */
 /* Questions; any thread may ask. */
 bool sim_shape_is_profile(const struct sim_shape *shape);
 bool sim_shape_inside(const struct sim_shape *shape, double x, double y);
+/* The same of a cell of these half widths around the point: a picture by its mean there.
+ */
+bool sim_shape_has_cell(const struct sim_shape *shape, double x, double y, double hx,
+                        double hy);
 /* 1 inside and 0 outside; a profile's own value. */
 double sim_shape_weight(const struct sim_shape *shape, double x, double y);
 /* Signed distance to the edge, negative inside. Exact for single shapes and their

@@ -131,6 +131,12 @@ bool sim_shape_inside(const struct sim_shape *shape, double x, double y)
     return sim_shape_weight(shape, x, y) >= 0.5;
 }
 
+bool sim_shape_has_cell(const struct sim_shape *shape, double x, double y, double hx,
+                        double hy)
+{
+    return weight(shape, &(struct spot){x, y, hx, hy}) >= 0.5;
+}
+
 bool sim_shape_bounds(const struct sim_shape *shape, double box[4])
 {
     memcpy(box, shape->box, sizeof shape->box);

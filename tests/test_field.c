@@ -746,13 +746,60 @@ static void test_nan_in_picture(struct sim_device *device)
     remove(path);
 }
 
+/* Over a picture that is black: lines of another field on a finer grid, a shade, arrows.
+ */
+static void test_layers(struct sim_device *device)
+{
+    struct sample under, fine, up;
+    struct sim_image image;
+    sample_new(device, 8, 8, 0, false, false, &under);
+    sample_new(device, 16, 16, 0, false, false, &fine);
+    sample_new(device, 8, 8, 0, false, false, &up);
+    under.field.dy = under.field.dx;
+    up.field.dy = up.field.dx;
+    fine.field.dx = fine.field.dy = 0.5 * under.field.dx;
+    for (int c = 0; c < 64; c++)
+        under.value[c] = 0, up.value[c] = c / 8 < 4 ? 0 : 2;
+    for (int c = 0; c < 256; c++)
+        fine.value[c] = c % 16 + 0.5;
+    upload(&under), upload(&fine), upload(&up);
+    struct sim_field_picture p = plain; /* 4 pixels a cell, 2 a fine one */
+    p.filter = SIM_FILTER_LINEAR;
+    p.contour_count = 1;
+    p.contour[0] = 6; /* three of the coarse cells from the left: 12 pixels */
+    p.contour_field = &fine.field;
+    CHECK_OK(sim_field_image(&under.field, &p, &image));
+    for (int i = 0; i < 32; i++)
+        CHECK_NEAR(pixel(&image, i, 7, 1), i == 11 || i == 12 ? 128 : 0, 2);
+    sim_image_free(&image);
+    p = plain;
+    p.shade = (struct sim_field_shade){&up.field, {1, 3}, {0, 0, 1}};
+    CHECK_OK(sim_field_image(&under.field, &p, &image));
+    CHECK(pixel(&image, 9, 2, 2) == 128 && pixel(&image, 9, 29, 2) == 0);
+    sim_image_free(&image);
+    p = plain; /* two tiles of 16 pixels a side; u = 0 below and 2 above */
+    p.arrows = (struct sim_field_arrows){&up.field, &under.field, 16 * 720 / 32.0,
+                                         2,         {0, 1, 0},    2 * 720 / 32.0};
+    CHECK_OK(sim_field_image(&under.field, &p, &image));
+    CHECK(pixel(&image, 7, 7, 1) == 255 && pixel(&image, 7, 8, 1) == 255);
+    CHECK(pixel(&image, 7, 5, 1) == 0 && pixel(&image, 7, 24, 1) == 0);
+    CHECK(pixel(&image, 12, 6, 1) > 0 && pixel(&image, 3, 6, 1) == 0); /* the head */
+    sim_image_free(&image);
+    p.arrows.x = &under.field, p.arrows.y = &up.field;
+    CHECK_OK(sim_field_image(&under.field, &p, &image));
+    CHECK(pixel(&image, 8, 7, 1) == 255 && pixel(&image, 5, 7, 1) == 0);
+    CHECK(pixel(&image, 6, 4, 1) > 0 && pixel(&image, 6, 12, 1) == 0); /* y is up */
+    sim_image_free(&image);
+    sample_free(&under), sample_free(&fine), sample_free(&up);
+}
+
 /* Every kind of picture has the same bytes on every device. */
 static void test_picture_bits(bool is_double)
 {
     static uint8_t *first[6];
     for (int d = 0; d < device_count; d++)
         for (int k = 0; k < 6; k++) {
-            struct sample s;
+            struct sample s, other;
             struct sim_image image;
             struct sim_field_picture p = plain;
             p.filter = (enum sim_picture_filter)(k % 3);
@@ -766,6 +813,13 @@ static void test_picture_bits(bool is_double)
             p.bar = k < 3;
             p.bar_label = "u";
             sample_new(devices[d], 101, 77, 3, is_double, k % 2 == 0, &s);
+            sample_new(devices[d], 103, 61, 1, is_double, k % 2 != 0, &other);
+            if (k >= 3) {
+                p.contour_field = &other.field;
+                p.shade = (struct sim_field_shade){&other.field, {0, 2000}, {1, 1, 0}};
+                p.arrows = (struct sim_field_arrows){&s.field, &other.field, 100,
+                                                     300,      {0, 1, 1},    30};
+            }
             CHECK_OK(sim_field_image(&s.field, &p, &image));
             size_t size = (size_t)image.width * (size_t)image.height * 3;
             uint8_t *bytes = malloc(size);
@@ -778,6 +832,7 @@ static void test_picture_bits(bool is_double)
             }
             sim_image_free(&image);
             sample_free(&s);
+            sample_free(&other);
         }
     for (int k = 0; k < 6; k++)
         free(first[k]);
@@ -805,6 +860,7 @@ static void test_device(struct sim_device *device)
     test_load_picture(device);
     test_picture_mean(device);
     test_contours(device);
+    test_layers(device);
     test_range(device);
     test_nan_in_picture(device);
 }

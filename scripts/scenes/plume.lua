@@ -9,7 +9,7 @@ local shape = sim.shape
 local opt = sim.options {
     frames    = { 300, min = 1 },
     seed      = { 1, min = 0 },
-    cells     = { 160, min = 24, max = 8192, help = "along the width" },
+    cells     = { 168, min = 24, max = 8192, help = "along the width" },
     viscosity = { 6e-4, min = 0 },
     offset    = { 0.03, min = -1, max = 1, help = "of the disc" },
     time      = { 0.04, min = 1e-4, help = "between two frames" },
@@ -22,10 +22,12 @@ local f = sim.flow {
     viscosity = opt.viscosity, chi = 0.1, cfl = 0.8, dt_max = opt.time,
 }
 f:side { side = "north", kind = "zero-stress" }
+f:side { side = "south", kind = "inflow", from = -0.2, to = 0.2, speed = 0.6,
+    profile = "parabolic" }
 f:obstacle { shape.disc { centre = { opt.offset, 1.4 }, radius = 0.2 }, name = "disc" }
 
 f:scalar { name = "smoke", diffusivity = opt.viscosity / 4 }
-f:source { shape.disc { centre = { 0, 0.12 }, radius = 0.18 }, scalar = "smoke" }
+f:scalar_side { scalar = "smoke", side = "south", value = 1, from = -0.2, to = 0.2 }
 f:buoyancy { scalar = "smoke", strength = { 0, 2 } }
 
 sim.run {

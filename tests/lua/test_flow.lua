@@ -79,6 +79,66 @@ do
     check.equal(f.v:get(4, 1), 1)
 end
 
+-- Obstacles in pictures have the edges of their shapes where the flow meets them there, those
+-- of cells where it meets cells; and they go and come.
+do
+    local function far_off(f, picture)
+        local image, far = f.dye:image(picture), 0
+        for y = 0, 119 do
+            for x = 0, 119 do
+                local from_edge = math.sqrt((x - 59.5) ^ 2 + (y - 59.5) ^ 2) - 36
+                local r, g, b = image:pixel(x, y)
+                local solid = r == 255 and g == 0 and b == 0
+                if math.abs(from_edge) > 1 and solid ~= (from_edge < 0) then far = far + 1 end
+            end
+        end
+        return far
+    end
+    local picture = { size = { 120, 120 }, map = "grey", range = { 0, 1 },
+        mask_color = "#ff0000" }
+    local disc = sim.shape.disc { centre = { 0.5, 0.5 }, radius = 0.3 }
+    for wall, cells in pairs { cut = false, staircase = true } do
+        local f <close> = sim.flow { size = { 10, 10 }, lx = 1, viscosity = 0.1, wall = wall }
+        f:scalar { name = "dye" }
+        f.dye:paint { value = 1 }
+        f:obstacle { disc, name = "disc" }
+        local function right()
+            local far = far_off(f, picture)
+            return cells and far > 100 or not cells and far == 0
+        end
+        check.that(right(), wall)
+        f:remove "disc"
+        check.that(far_off(f, picture) > 3000, "nothing is solid")
+        f:obstacle { sim.shape.disc { centre = { 0.5, 0.5 }, radius = 0.2 }, name = "disc" }
+        check.that(far_off(f, picture) > 1000, "a smaller one")
+        f:remove "disc"
+        f:obstacle { disc, name = "disc" }
+        check.that(right(), wall .. ", again")
+        -- all that is not in the disc has the dye's colour, right up to the edge
+        local image = f.dye:image(picture)
+        local r, g, b = image:pixel(59, 22)
+        check.equal(r == 255 and g == 255 and b == 255, true, "dye by the edge")
+        picture.smooth = false
+        check.that(far_off(f, picture) > 100, "cells as squares")
+        picture.smooth = nil
+    end
+end
+
+-- Lines and arrows over pictures: what is asked for wrongly.
+do
+    local f <close> = sim.flow { size = { 16, 16 }, lx = 1, viscosity = 0.1 }
+    local double <close> = sim.field { size = { 16, 16 }, precision = "double" }
+    local function wrong(words, picture) check.fails(words, f.speed.image, f.speed, picture) end
+    wrong("contours: of must be a field", { contours = { levels = 3, of = 1 } })
+    wrong("arrows: y must be a field", { arrows = { x = f.u, speed = 1 } })
+    wrong("speed", { arrows = { x = f.u, y = f.v } })
+    wrong("one precision", { arrows = { x = f.u, y = double, speed = 1 } })
+    wrong("shade: of must be a field", { shade = { range = { 0, 1 } } })
+    wrong("must differ", { shade = { of = f.u, range = { 1, 1 } } })
+    f.speed:image { contours = { of = f.stream, levels = 3 }, shade = { of = double },
+        arrows = { x = f.u, y = f.v, speed = 1 } }
+end
+
 -- There is room for 15 signals at once, and any number one after the other.
 do
     local f <close> = sim.flow { size = { 16, 4 }, lx = 1, viscosity = 0.1 }

@@ -1,0 +1,147 @@
+/* field_layers.c - what is drawn over a field's picture, in this order: a shade by
+ * another field, contours of another field, arrows, and the solver's obstacles. Each is a
+ * pass over the panel's pixels (kernels/field_layer_math.h), at the same places of the
+ * plane whatever grid the other field has. */
+#include "field_image.h"
+
+#include <math.h>
+
+#define REFERENCE_ROWS 720.0
+
+/* The field's cells under the panel. */
+static struct sim_picture_args place(const struct sim_field *field,
+                                     const struct sim_field_panel *panel,
+                                     struct sim_image *image)
+{
+    const struct sim_lattice s = sim_field_lattice(field);
+    return (struct sim_picture_args){
+        .pixels = image->pixels.data,
+        .picture_width = image->width,
+        .x = panel->x,
+        .y = panel->y,
+        .width = panel->width,
+        .height = panel->height,
+        .first_x = (panel->from[0] - s.x) / s.dx + 0.5,
+        .first_y = (panel->to[1] - s.y) / s.dy + 0.5,
+        .cells_x = (panel->to[0] - panel->from[0]) / s.dx / panel->width,
+        .cells_y = (panel->to[1] - panel->from[1]) / s.dy / panel->height,
+        .filter = SIM_FILTER_CUBIC,
+        .samples = 1,
+        .scale = 1,
+    };
+}
+
+static struct sim_array array_of(const struct sim_field *field)
+{
+    return (struct sim_array){field->data, field->mask, field->nx, field->ny,
+                              field->pitch};
+}
+
+static enum sim_status draw_shade(const struct sim_field_shade *s,
+                                  const struct sim_field_panel *panel,
+                                  struct sim_image *image)
+{
+    if (!s->field)
+        return SIM_OK;
+    SIM_TRY(sim_field_prepare(s->field));
+    struct sim_picture_args args = place(s->field, panel, image);
+    const struct sim_array array = array_of(s->field);
+    args.low = s->range[0];
+    args.scale = 1 / (s->range[1] - s->range[0]);
+    for (int c = 0; c < 3; c++)
+        args.contour_color[c] = (float)s->color[c];
+    return s->field->ops->layer(s->field->device, &array, &args);
+}
+
+static enum sim_status draw_contours(const struct sim_field_picture *p,
+                                     const struct sim_field_panel *panel,
+                                     struct sim_image *image)
+{
+    struct sim_field *of = p->contour_field;
+    double range[2] = {0, 1};
+    if (!of)
+        return SIM_OK;
+    SIM_TRY(sim_field_prepare(of));
+    if (p->levels) {
+        struct sim_field_picture own = *p;
+        own.automatic = true;
+        SIM_TRY(sim_field_choose_range(of, &own, range));
+    }
+    struct sim_picture_args args = place(of, panel, image);
+    const struct sim_array array = array_of(of);
+    args.scale = 1 / (range[1] - range[0]);
+    sim_field_contours(p, range, panel->height, &args);
+    return of->ops->layer(of->device, &array, &args);
+}
+
+static enum sim_status draw_arrows(const struct sim_field_arrows *a,
+                                   const struct sim_field_panel *panel,
+                                   struct sim_image *image)
+{
+    const double scale = panel->height / REFERENCE_ROWS;
+    struct sim_field *const component[2] = {a->x, a->y};
+    struct sim_arrow_args args = {.pixels = image->pixels.data,
+                                  .picture_width = image->width,
+                                  .x = panel->x,
+                                  .y = panel->y,
+                                  .width = panel->width,
+                                  .height = panel->height,
+                                  .spacing = fmax(4, a->spacing * scale),
+                                  .per_unit = 1 / a->speed,
+                                  .half = (float)(0.5 * fmax(1, a->width * scale))};
+    if (!a->x)
+        return SIM_OK;
+    for (int axis = 0; axis < 2; axis++) {
+        SIM_TRY(sim_field_prepare(component[axis]));
+        const struct sim_picture_args at = place(component[axis], panel, image);
+        args.place[axis].first_x = at.first_x, args.place[axis].first_y = at.first_y;
+        args.place[axis].cells_x = at.cells_x, args.place[axis].cells_y = at.cells_y;
+    }
+    for (int c = 0; c < 3; c++)
+        args.color[c] = (float)a->color[c];
+    const struct sim_array x = array_of(a->x), y = array_of(a->y);
+    return a->x->ops->arrows(a->x->device, &x, &y, &args);
+}
+
+static enum sim_status draw_cover(const struct sim_field_picture *p,
+                                  const struct sim_field_panel *panel,
+                                  const uint8_t *share, struct sim_image *image)
+{
+    struct sim_device *device = image->pixels.device;
+    struct sim_cover_args args = {.pixels = image->pixels.data,
+                                  .share = share,
+                                  .picture_width = image->width,
+                                  .x = panel->x,
+                                  .y = panel->y,
+                                  .width = panel->width,
+                                  .height = panel->height};
+    for (int c = 0; c < 3; c++)
+        args.color[c] = (float)p->mask_color[c];
+    return share ? sim_field_ops(device->kind, false)->cover(device, &args) : SIM_OK;
+}
+
+enum sim_status sim_field_layers(const struct sim_field_picture *p,
+                                 const struct sim_field_panel *panel,
+                                 const uint8_t *share, struct sim_image *image)
+{
+    SIM_TRY(draw_shade(&p->shade, panel, image));
+    SIM_TRY(draw_contours(p, panel, image));
+    SIM_TRY(draw_arrows(&p->arrows, panel, image));
+    return draw_cover(p, panel, share, image);
+}
+
+enum sim_status sim_field_cover(struct sim_field *field,
+                                const struct sim_field_panel *panel,
+                                const uint8_t **share)
+{
+    const double dx = (panel->to[0] - panel->from[0]) / panel->width;
+    const double dy = (panel->to[1] - panel->from[1]) / panel->height;
+    const struct sim_lattice pixels = {panel->width,
+                                       panel->height,
+                                       panel->from[0] + 0.5 * dx,
+                                       panel->from[1] + 0.5 * dy,
+                                       dx,
+                                       dy};
+    *share = NULL;
+    return field->cover ? field->cover(field, &pixels, share) : SIM_OK;
+}
