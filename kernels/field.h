@@ -100,18 +100,31 @@ struct sim_cover_args {
     float color[3];
 };
 
-/* Arrows of a vector field, one in the middle of each tile of `spacing` pixels. Of either
- * component the place as in sim_picture_args. */
-struct sim_arrow_args {
+/* Where the two components of a vector field are under a rectangle of a picture, as in
+ * sim_picture_args. */
+struct sim_vector_place {
     uint8_t *pixels;
     int picture_width;
     int x, y, width, height;
     struct {
         double first_x, first_y, cells_x, cells_y;
-    } place[2];
+    } of[2];
+};
+
+/* Arrows, one in the middle of each tile of `spacing` pixels. */
+struct sim_arrow_args {
+    struct sim_vector_place place;
     double spacing;       /* pixels */
     double per_unit;      /* an arrow's length for a vector of length 1, in spacings */
     float color[3], half; /* half the shaft's width in pixels */
+};
+
+/* A grain along the vectors, lighter and darker. */
+struct sim_grain_args {
+    struct sim_vector_place place;
+    double size;     /* of the noise, pixels */
+    int steps;       /* of one size, either way from a pixel */
+    double strength; /* 0: none, 1: down to black */
 };
 
 /* Copy a rectangle of pixels, or fill it with a colour when `from` is NULL. */
@@ -148,6 +161,8 @@ struct sim_field_ops {
                              const struct sim_picture_args *);
     enum sim_status (*arrows)(struct sim_device *, const struct sim_array *x,
                               const struct sim_array *y, const struct sim_arrow_args *);
+    enum sim_status (*grain)(struct sim_device *, const struct sim_array *x,
+                             const struct sim_array *y, const struct sim_grain_args *);
     enum sim_status (*cover)(struct sim_device *, const struct sim_cover_args *);
     enum sim_status (*bar)(struct sim_device *, const struct sim_bar_args *);
     enum sim_status (*blit)(struct sim_device *, const struct sim_blit_args *);

@@ -359,9 +359,20 @@ static enum sim_status arrows_cpu(struct sim_device *device, const struct sim_ar
                                   const struct sim_arrow_args *p)
 {
 #pragma omp parallel for num_threads(device->threads) schedule(static)
-    for (int j = 0; j < p->height; j++)
-        for (int i = 0; i < p->width; i++)
+    for (int j = 0; j < p->place.height; j++)
+        for (int i = 0; i < p->place.width; i++)
             field_arrow_pixel(x, y, p, i, j);
+    return done(device);
+}
+
+static enum sim_status grain_cpu(struct sim_device *device, const struct sim_array *x,
+                                 const struct sim_array *y,
+                                 const struct sim_grain_args *p)
+{
+#pragma omp parallel for num_threads(device->threads) schedule(dynamic, 4)
+    for (int j = 0; j < p->place.height; j++)
+        for (int i = 0; i < p->place.width; i++)
+            field_grain_pixel(x, y, p, i, j);
     return done(device);
 }
 
@@ -403,6 +414,7 @@ const struct sim_field_ops SIM_TYPED(sim_field_ops_cpu) = {
     .picture = picture_cpu,
     .layer = layer_cpu,
     .arrows = arrows_cpu,
+    .grain = grain_cpu,
     .cover = cover_cpu,
     .bar = bar_cpu,
     .blit = blit_cpu,

@@ -256,7 +256,7 @@ static __global__ void __launch_bounds__(BLOCK)
                  const struct sim_arrow_args p)
 {
     int i = pixel_i(), j = pixel_j();
-    if (i < p.width && j < p.height)
+    if (i < p.place.width && j < p.place.height)
         field_arrow_pixel(&x, &y, &p, i, j);
 }
 
@@ -264,8 +264,25 @@ static enum sim_status arrows_cuda(struct sim_device *device, const struct sim_a
                                    const struct sim_array *y,
                                    const struct sim_arrow_args *p)
 {
-    return sim_launch(device, "arrows", arrow_kernel, tiles(p->width, p->height),
-                      dim3(32, 8), 0, *x, *y, *p);
+    return sim_launch(device, "arrows", arrow_kernel,
+                      tiles(p->place.width, p->place.height), dim3(32, 8), 0, *x, *y, *p);
+}
+
+static __global__ void __launch_bounds__(BLOCK)
+    grain_kernel(const struct sim_array x, const struct sim_array y,
+                 const struct sim_grain_args p)
+{
+    int i = pixel_i(), j = pixel_j();
+    if (i < p.place.width && j < p.place.height)
+        field_grain_pixel(&x, &y, &p, i, j);
+}
+
+static enum sim_status grain_cuda(struct sim_device *device, const struct sim_array *x,
+                                  const struct sim_array *y,
+                                  const struct sim_grain_args *p)
+{
+    return sim_launch(device, "grain", grain_kernel,
+                      tiles(p->place.width, p->place.height), dim3(32, 8), 0, *x, *y, *p);
 }
 
 static __global__ void __launch_bounds__(BLOCK)
@@ -320,6 +337,7 @@ static const struct sim_field_ops ops = {
     picture_cuda,
     layer_cuda,
     arrows_cuda,
+    grain_cuda,
     cover_cuda,
     bar_cuda,
     blit_cuda,

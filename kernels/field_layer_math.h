@@ -74,29 +74,119 @@ SIM_FN double field_arrow_distance(double length, double half, double s, double 
     return shaft < wedge ? shaft : wedge;
 }
 
+/* The vector at a place of the rectangle, in pixels with y down; masked: 0. */
+struct field_vector {
+    double x, y;
+};
+
+SIM_FN struct field_vector field_vector_at(const struct sim_array *x,
+                                           const struct sim_array *y,
+                                           const struct sim_vector_place *p, double px,
+                                           double py)
+{
+    struct field_sample u = field_linear(x, p->of[0].first_x + px * p->of[0].cells_x,
+                                         p->of[0].first_y - py * p->of[0].cells_y);
+    struct field_sample v = field_linear(y, p->of[1].first_x + px * p->of[1].cells_x,
+                                         p->of[1].first_y - py * p->of[1].cells_y);
+    int masked = u.masked >= 1.0 || v.masked >= 1.0;
+    struct field_vector at = {masked ? 0.0 : u.value, masked ? 0.0 : -v.value};
+    return at;
+}
+
+SIM_FN uint8_t *field_vector_pixel(const struct sim_vector_place *p, int i, int j)
+{
+    return field_pixel_at(p->pixels, p->picture_width, p->x + i, p->y + j);
+}
+
+/* The middle of the tile of a pixel's middle; whole tiles stand in the middle of an axis
+ * of n pixels. Negative outside them. */
+SIM_FN double field_tile(double at, int n, double spacing)
+{
+    double count = (double)field_floor((double)n / spacing + 1e-9);
+    double margin = 0.5 * ((double)n - count * spacing);
+    double tile = (double)field_floor((at - margin) / spacing);
+    return tile >= 0.0 && tile < count ? margin + (tile + 0.5) * spacing : -1.0;
+}
+
 SIM_FN void field_arrow_pixel(const struct sim_array *x, const struct sim_array *y,
                               const struct sim_arrow_args *p, int i, int j)
 {
     double px = (double)i + 0.5, py = (double)j + 0.5;
-    double tx = ((double)field_floor(px / p->spacing) + 0.5) * p->spacing;
-    double ty = ((double)field_floor(py / p->spacing) + 0.5) * p->spacing;
-    struct field_sample u =
-        field_linear(x, p->place[0].first_x + tx * p->place[0].cells_x,
-                     p->place[0].first_y - ty * p->place[0].cells_y);
-    struct field_sample v =
-        field_linear(y, p->place[1].first_x + tx * p->place[1].cells_x,
-                     p->place[1].first_y - ty * p->place[1].cells_y);
-    double size = sqrt(u.value * u.value + v.value * v.value);
+    double tx = field_tile(px, p->place.width, p->spacing);
+    double ty = field_tile(py, p->place.height, p->spacing);
+    if (tx < 0.0 || ty < 0.0)
+        return;
+    struct field_vector at = field_vector_at(x, y, &p->place, tx, ty);
+    double size = sqrt(at.x * at.x + at.y * at.y);
     double length = size * p->per_unit;
     length = (length < ARROW_MOST ? length : ARROW_MOST) * p->spacing;
-    if (!(length >= ARROW_LEAST) || u.masked >= 1.0 || v.masked >= 1.0 ||
-        tx > (double)p->width || ty > (double)p->height)
+    if (!(length >= ARROW_LEAST && field_finite(size)))
         return;
-    double s = ((px - tx) * u.value - (py - ty) * v.value) / size;
-    double t = ((px - tx) * v.value + (py - ty) * u.value) / size;
+    double s = ((px - tx) * at.x + (py - ty) * at.y) / size;
+    double t = ((px - tx) * at.y - (py - ty) * at.x) / size;
     double d = field_arrow_distance(length, (double)p->half, s, t);
-    field_blend_pixel(field_pixel_at(p->pixels, p->picture_width, p->x + i, p->y + j),
-                      p->color, render_clamp((float)(0.5 - d)));
+    field_blend_pixel(field_vector_pixel(&p->place, i, j), p->color,
+                      render_clamp((float)(0.5 - d)));
+}
+
+/* ---- grain ----------------------------------------------------------------------------
+ */
+
+/* White noise, -1..1, a number for each square. */
+SIM_FN double field_white(int64_t i, int64_t j)
+{
+    uint32_t h = (uint32_t)i * 0x9e3779b1u ^ (uint32_t)j * 0x85ebca77u;
+    h = (h ^ (h >> 15)) * 0x2c1b3c6du;
+    h = (h ^ (h >> 12)) * 0x297a2d39u;
+    h = h ^ (h >> 15);
+    return (double)h * (2.0 / 4294967295.0) - 1.0;
+}
+
+/* The sum of the noise along the line through a pixel, one way: sign 1 or -1. Steps of
+ * one size by the rule of Adams and Bashforth (3/2 of this direction, -1/2 of the last
+ * one), until the vector is 0. */
+SIM_FN double field_grain_sum(const struct sim_array *x, const struct sim_array *y,
+                              const struct sim_grain_args *p, double px, double py,
+                              double sign)
+{
+    double sum = 0.0, last_x = 0.0, last_y = 0.0;
+    for (int k = 1; k <= p->steps; k++) {
+        struct field_vector at = field_vector_at(x, y, &p->place, px, py);
+        double size = sqrt(at.x * at.x + at.y * at.y);
+        if (!(size > 0.0 && field_finite(size)))
+            break;
+        double dx = at.x / size, dy = at.y / size;
+        double ahead = k > 1 ? 1.5 : 1.0, back = k > 1 ? 0.5 : 0.0;
+        px = px + sign * p->size * (ahead * dx - back * last_x);
+        py = py + sign * p->size * (ahead * dy - back * last_y);
+        last_x = dx, last_y = dy;
+        double weight = 1.0 - (double)k / ((double)p->steps + 1.0);
+        sum = sum +
+              weight * field_white(field_floor(px / p->size), field_floor(py / p->size));
+    }
+    return sum;
+}
+
+/* The noise's mean along the line (B. Cabral, L. C. Leedom, "Imaging vector fields using
+ * line integral convolution", SIGGRAPH 1993), scaled to keep its contrast. */
+SIM_FN void field_grain_pixel(const struct sim_array *x, const struct sim_array *y,
+                              const struct sim_grain_args *p, int i, int j)
+{
+    double px = (double)i + 0.5, py = (double)j + 0.5;
+    double sum = field_white(field_floor(px / p->size), field_floor(py / p->size)) +
+                 field_grain_sum(x, y, p, px, py, 1.0) +
+                 field_grain_sum(x, y, p, px, py, -1.0);
+    /* the squares of the weights add up to 2/3 of the steps, those of white noise to 1/3
+     */
+    double light = sum / sqrt(1.0 + 2.0 / 3.0 * (double)p->steps);
+    light = light > 1.0 ? 1.0 : (light < -1.0 ? -1.0 : light);
+    double part = p->strength * fabs(light);
+    const float black[3] = {0.0f, 0.0f, 0.0f}, white[3] = {1.0f, 1.0f, 1.0f};
+    uint8_t *out = field_vector_pixel(&p->place, i, j);
+    if (light < 0.0)
+        field_blend_pixel(out, black, (float)part);
+    else
+        field_blend_pixel(out, white, (float)(0.5 * part));
 }
 
 #endif

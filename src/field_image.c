@@ -209,6 +209,9 @@ static enum sim_status fit_into_size(const struct sim_field *field,
                         l->width, l->strip);
     double scale = fmin(room / nx, l->height / ny);
     SIM_TRY(whole_pixels(nx * scale, ny * scale, &l->panel_width, &l->panel_height));
+    /* a size in whole pixels rarely has the field's shape: no sliver of background */
+    l->panel_width += room - l->panel_width == 1;
+    l->panel_height += l->height - l->panel_height == 1;
     l->x = (room - l->panel_width) / 2;
     l->y = (l->height - l->panel_height) / 2;
     return SIM_OK;

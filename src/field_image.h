@@ -37,6 +37,11 @@ struct sim_field_picture {
         double spacing, speed;   /* pixels at 720 rows; of an arrow as long */
         double color[3], width;  /* of the shaft, pixels at 720 rows */
     } arrows;
+    struct sim_field_grain {
+        struct sim_field *x, *y; /* the same */
+        double size, length;     /* pixels at 720 rows */
+        double strength;         /* 0..1 */
+    } grain;
     bool bar;
     int ticks;                     /* about so many numbers beside the bar */
     const char *bar_label;         /* over it; NULL: none */

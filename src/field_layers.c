@@ -1,5 +1,6 @@
-/* field_layers.c - what is drawn over a field's picture, in this order: a shade by
- * another field, contours of another field, arrows, and the solver's obstacles. Each is a
+/* field_layers.c - what is drawn over a field's picture, in this order: grain along a
+ * vector field, a shade by another field, its contours, arrows, and the solver's
+ * obstacles. Each is a
  * pass over the panel's pixels (kernels/field_layer_math.h), at the same places of the
  * plane whatever grid the other field has. */
 #include "field_image.h"
@@ -74,33 +75,57 @@ static enum sim_status draw_contours(const struct sim_field_picture *p,
     return of->ops->layer(of->device, &array, &args);
 }
 
+/* Both components brought up to date, and where they are under the panel. */
+static enum sim_status place_vector(struct sim_field *x, struct sim_field *y,
+                                    const struct sim_field_panel *panel,
+                                    struct sim_image *image, struct sim_vector_place *out)
+{
+    struct sim_field *const component[2] = {x, y};
+    *out = (struct sim_vector_place){.pixels = image->pixels.data,
+                                     .picture_width = image->width,
+                                     .x = panel->x,
+                                     .y = panel->y,
+                                     .width = panel->width,
+                                     .height = panel->height};
+    for (int axis = 0; axis < 2; axis++) {
+        SIM_TRY(sim_field_prepare(component[axis]));
+        const struct sim_picture_args at = place(component[axis], panel, image);
+        out->of[axis].first_x = at.first_x, out->of[axis].first_y = at.first_y;
+        out->of[axis].cells_x = at.cells_x, out->of[axis].cells_y = at.cells_y;
+    }
+    return SIM_OK;
+}
+
 static enum sim_status draw_arrows(const struct sim_field_arrows *a,
                                    const struct sim_field_panel *panel,
                                    struct sim_image *image)
 {
     const double scale = panel->height / REFERENCE_ROWS;
-    struct sim_field *const component[2] = {a->x, a->y};
-    struct sim_arrow_args args = {.pixels = image->pixels.data,
-                                  .picture_width = image->width,
-                                  .x = panel->x,
-                                  .y = panel->y,
-                                  .width = panel->width,
-                                  .height = panel->height,
-                                  .spacing = fmax(4, a->spacing * scale),
+    struct sim_arrow_args args = {.spacing = fmax(4, a->spacing * scale),
                                   .per_unit = 1 / a->speed,
                                   .half = (float)(0.5 * fmax(1, a->width * scale))};
     if (!a->x)
         return SIM_OK;
-    for (int axis = 0; axis < 2; axis++) {
-        SIM_TRY(sim_field_prepare(component[axis]));
-        const struct sim_picture_args at = place(component[axis], panel, image);
-        args.place[axis].first_x = at.first_x, args.place[axis].first_y = at.first_y;
-        args.place[axis].cells_x = at.cells_x, args.place[axis].cells_y = at.cells_y;
-    }
+    SIM_TRY(place_vector(a->x, a->y, panel, image, &args.place));
     for (int c = 0; c < 3; c++)
         args.color[c] = (float)a->color[c];
     const struct sim_array x = array_of(a->x), y = array_of(a->y);
     return a->x->ops->arrows(a->x->device, &x, &y, &args);
+}
+
+static enum sim_status draw_grain(const struct sim_field_grain *g,
+                                  const struct sim_field_panel *panel,
+                                  struct sim_image *image)
+{
+    const double scale = panel->height / REFERENCE_ROWS;
+    struct sim_grain_args args = {.size = fmax(1, g->size * scale),
+                                  .strength = g->strength};
+    if (!g->x)
+        return SIM_OK;
+    args.steps = (int)fmax(1, fmin(200, 0.5 * g->length * scale / args.size));
+    SIM_TRY(place_vector(g->x, g->y, panel, image, &args.place));
+    const struct sim_array x = array_of(g->x), y = array_of(g->y);
+    return g->x->ops->grain(g->x->device, &x, &y, &args);
 }
 
 static enum sim_status draw_cover(const struct sim_field_picture *p,
@@ -124,6 +149,7 @@ enum sim_status sim_field_layers(const struct sim_field_picture *p,
                                  const struct sim_field_panel *panel,
                                  const uint8_t *share, struct sim_image *image)
 {
+    SIM_TRY(draw_grain(&p->grain, panel, image));
     SIM_TRY(draw_shade(&p->shade, panel, image));
     SIM_TRY(draw_contours(p, panel, image));
     SIM_TRY(draw_arrows(&p->arrows, panel, image));

@@ -18,11 +18,15 @@ struct desc {
         double spacing, speed, color[3], width;
         bool has_x, has_y;
     } arrows;
+    struct grain_desc {
+        double size, length, strength;
+        bool has_x, has_y;
+    } grain;
     struct shade_desc {
         double range[2], color[3];
         bool has_of;
     } shade;
-    bool has_arrows, has_shade;
+    bool has_arrows, has_grain, has_shade;
     bool has_size, has_from, has_to, has_range, has_smooth, has_contours, has_bar;
 };
 
@@ -113,6 +117,50 @@ const struct lua_param_set sim_field_arrows_set = {
     .example = "f.vorticity:image { arrows = { x = f.u, y = f.v, speed = 1 } }",
     .params = arrows_params,
     .count = sizeof arrows_params / sizeof *arrows_params,
+};
+
+#define GRAIN_AT(member) offsetof(struct grain_desc, member)
+
+static const struct lua_param grain_params[] = {
+    {.name = "x",
+     .kind = LUA_PARAM_VALUE,
+     .present = GRAIN_AT(has_x),
+     .help = "the field that is the component along x"},
+    {.name = "y",
+     .kind = LUA_PARAM_VALUE,
+     .present = GRAIN_AT(has_y),
+     .help = "the one along y; both of one precision, of any grid"},
+    {.name = "length",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "pixels",
+     .number = 40,
+     .min = 2,
+     .max = 720,
+     .offset = GRAIN_AT(length),
+     .help = "of a streak, in a picture of 720 rows; it grows with the picture"},
+    {.name = "size",
+     .kind = LUA_PARAM_NUMBER,
+     .unit = "pixels",
+     .number = 1.5,
+     .max = 100,
+     .min_open = true,
+     .offset = GRAIN_AT(size),
+     .help = "across a streak, in a picture of 720 rows; at least 1"},
+    {.name = "strength",
+     .kind = LUA_PARAM_NUMBER,
+     .number = 0.5,
+     .max = 1,
+     .offset = GRAIN_AT(strength),
+     .help = "of light and dark"},
+};
+
+const struct lua_param_set sim_field_grain_set = {
+    .name = "field:image: grain",
+    .summary = "light and dark streaks along a vector field, over a picture of a field "
+               "(line integral convolution)",
+    .example = "f.speed:image { grain = { x = f.u, y = f.v } }",
+    .params = grain_params,
+    .count = sizeof grain_params / sizeof *grain_params,
 };
 
 #define SHADE_AT(member) offsetof(struct shade_desc, member)
@@ -263,6 +311,12 @@ static const struct lua_param image_params[] = {
      .offset = AT(arrows),
      .present = AT(has_arrows),
      .help = "arrows of a vector field"},
+    {.name = "grain",
+     .kind = LUA_PARAM_TABLE,
+     .set = &sim_field_grain_set,
+     .offset = AT(grain),
+     .present = AT(has_grain),
+     .help = "streaks along a vector field"},
     {.name = "shade",
      .kind = LUA_PARAM_TABLE,
      .set = &sim_field_shade_set,
@@ -399,20 +453,38 @@ static void read_contour_field(lua_State *L, struct desc *d)
     lua_pop(L, 1);
 }
 
+/* The components of the table `what`; false where it was not given. */
+static bool read_vector(lua_State *L, bool given, const char *what, struct sim_field **x,
+                        struct sim_field **y)
+{
+    if (!given)
+        return false;
+    lua_getfield(L, 2, what);
+    *x = read_field(L, what, "x");
+    *y = read_field(L, what, "y");
+    lua_pop(L, 1);
+    if ((*x)->is_double != (*y)->is_double)
+        sim_lua_error(L, "field:image: %s: x and y must have one precision", what);
+    return true;
+}
+
 static void read_arrows(lua_State *L, struct desc *d)
 {
     struct sim_field_arrows *to = &d->picture.arrows;
-    if (!d->has_arrows)
+    if (!read_vector(L, d->has_arrows, "arrows", &to->x, &to->y))
         return;
-    lua_getfield(L, 2, "arrows");
-    to->x = read_field(L, "arrows", "x");
-    to->y = read_field(L, "arrows", "y");
-    lua_pop(L, 1);
-    if (to->x->is_double != to->y->is_double)
-        sim_lua_error(L, "field:image: arrows: x and y must have one precision");
     to->spacing = d->arrows.spacing, to->speed = d->arrows.speed;
     to->width = d->arrows.width;
     memcpy(to->color, d->arrows.color, sizeof to->color);
+}
+
+static void read_grain(lua_State *L, struct desc *d)
+{
+    struct sim_field_grain *to = &d->picture.grain;
+    if (!read_vector(L, d->has_grain, "grain", &to->x, &to->y))
+        return;
+    to->size = d->grain.size, to->length = d->grain.length;
+    to->strength = d->grain.strength;
 }
 
 static void read_shade(lua_State *L, struct desc *d)
@@ -462,6 +534,7 @@ static void read_picture(lua_State *L, struct desc *d)
     read_contours(L, d);
     read_contour_field(L, d);
     read_arrows(L, d);
+    read_grain(L, d);
     read_shade(L, d);
     read_bar(L, d);
 }

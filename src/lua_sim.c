@@ -411,6 +411,7 @@ const struct lua_param_set *const sim_lua_sets[] = {
     &sim_field_image_set,
     &sim_field_contours_set,
     &sim_field_arrows_set,
+    &sim_field_grain_set,
     &sim_field_shade_set,
     &sim_field_colorbar_set,
     &sim_noise_set,

@@ -790,6 +790,18 @@ static void test_layers(struct sim_device *device)
     CHECK(pixel(&image, 8, 7, 1) == 255 && pixel(&image, 5, 7, 1) == 0);
     CHECK(pixel(&image, 6, 4, 1) > 0 && pixel(&image, 6, 12, 1) == 0); /* y is up */
     sim_image_free(&image);
+    p.arrows.x = NULL; /* streaks along x: neighbours in a row are alike */
+    p.grain = (struct sim_field_grain){&fine.field, &under.field, 22, 500, 1};
+    p.range[0] = -255; /* grey */
+    CHECK_OK(sim_field_image(&under.field, &p, &image));
+    int along = 0, across = 0;
+    for (int j = 0; j < 31; j++)
+        for (int i = 0; i < 31; i++) {
+            along += abs(pixel(&image, i, j, 0) - pixel(&image, i + 1, j, 0));
+            across += abs(pixel(&image, i, j, 0) - pixel(&image, i, j + 1, 0));
+        }
+    CHECK(along > 0 && across > 4 * along);
+    sim_image_free(&image);
     sample_free(&under), sample_free(&fine), sample_free(&up);
 }
 

@@ -2,7 +2,8 @@
 --
 -- At a Reynolds number of 1000 one large eddy fills the cavity and two small ones sit in the
 -- lower corners (U. Ghia, K. N. Ghia, C. T. Shin, J. Comput. Phys. 48, 387, 1982). Left the
--- speed, right the stream function, whose contours are streamlines.
+-- speed, with a grain along the flow; right the vorticity, with contours of the stream function,
+-- which are streamlines.
 -- The run ends when the flow no longer changes.
 local sim = require "sim"
 
@@ -32,10 +33,11 @@ sim.run {
     stop_when = function() return f:steady(opt.steady) end,
     image = function()
         local size = { opt.size, opt.size }
-        local speed = f.speed:image { size = size, map = "inferno", range = { 0, 0.7 } }
-        return speed:beside(f.stream:image {
-            size = size, map = "viridis", range = { -0.12, 0.004 }, smooth = "linear",
-            contours = { levels = levels, color = "#f8f8f0", width = 1.5 },
+        local speed = f.speed:image { size = size, map = "inferno", range = { 0, 0.7 },
+            grain = { x = f.u, y = f.v, length = 30, strength = 0.4 } }
+        return speed:beside(f.vorticity:image {
+            size = size, map = "coolwarm", range = { -5, 5 },
+            contours = { of = f.stream, levels = levels, color = "#26262c", width = 1.5 },
         })
     end,
 }

@@ -33,7 +33,7 @@ sim.run {
     image = function()
         return f.vorticity:image {
             size = { opt.size, opt.size }, map = "ember",
-            range = { -0.8 * opt.thin, 0.8 * opt.thin },
+            range = { -opt.thin, opt.thin },
         }
     end,
 }

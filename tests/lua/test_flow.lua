@@ -133,10 +133,12 @@ do
     wrong("arrows: y must be a field", { arrows = { x = f.u, speed = 1 } })
     wrong("speed", { arrows = { x = f.u, y = f.v } })
     wrong("one precision", { arrows = { x = f.u, y = double, speed = 1 } })
+    wrong("grain: x must be a field", { grain = {} })
+    wrong("strength", { grain = { x = f.u, y = f.v, strength = 2 } })
     wrong("shade: of must be a field", { shade = { range = { 0, 1 } } })
     wrong("must differ", { shade = { of = f.u, range = { 1, 1 } } })
     f.speed:image { contours = { of = f.stream, levels = 3 }, shade = { of = double },
-        arrows = { x = f.u, y = f.v, speed = 1 } }
+        grain = { x = f.u, y = f.v }, arrows = { x = f.u, y = f.v, speed = 1 } }
 end
 
 -- There is room for 15 signals at once, and any number one after the other.
