@@ -127,6 +127,20 @@ struct sim_grain_args {
     double strength; /* 0: none, 1: down to black */
 };
 
+/* Points of the plane as discs. What they cover is added up in whole numbers, 255 a
+ * pixel, so that their order does not matter. */
+struct sim_dot_args {
+    uint8_t *pixels;
+    int picture_width;
+    int x, y, width, height;
+    double left, top, per_x, per_y; /* of the rectangle; pixels per unit */
+    const float (*point)[4];        /* x, y, and where the third is negative: no point */
+    int64_t count;
+    int32_t *sum;  /* [height][width], scratch */
+    double radius; /* pixels */
+    float color[3], strength;
+};
+
 /* Copy a rectangle of pixels, or fill it with a colour when `from` is NULL. */
 struct sim_blit_args {
     uint8_t *to;
@@ -163,6 +177,7 @@ struct sim_field_ops {
                               const struct sim_array *y, const struct sim_arrow_args *);
     enum sim_status (*grain)(struct sim_device *, const struct sim_array *x,
                              const struct sim_array *y, const struct sim_grain_args *);
+    enum sim_status (*dots)(struct sim_device *, const struct sim_dot_args *);
     enum sim_status (*cover)(struct sim_device *, const struct sim_cover_args *);
     enum sim_status (*bar)(struct sim_device *, const struct sim_bar_args *);
     enum sim_status (*blit)(struct sim_device *, const struct sim_blit_args *);

@@ -376,6 +376,30 @@ static enum sim_status grain_cpu(struct sim_device *device, const struct sim_arr
     return done(device);
 }
 
+static void dot(const struct sim_dot_args *p, int64_t k)
+{
+    const struct field_dot d = field_dot_at(p, k);
+    for (int j = d.j0; j < d.j1; j++)
+        for (int i = d.i0; i < d.i1; i++) {
+            const int part = field_dot_part(p, &d, i, j);
+#pragma omp atomic
+            p->sum[(int64_t)j * p->width + i] += part;
+        }
+}
+
+static enum sim_status dots_cpu(struct sim_device *device, const struct sim_dot_args *p)
+{
+    memset(p->sum, 0, (size_t)p->width * (size_t)p->height * sizeof *p->sum);
+#pragma omp parallel for num_threads(device->threads) schedule(static)
+    for (int64_t k = 0; k < p->count; k++)
+        dot(p, k);
+#pragma omp parallel for num_threads(device->threads) schedule(static)
+    for (int j = 0; j < p->height; j++)
+        for (int i = 0; i < p->width; i++)
+            field_dot_pixel(p, i, j);
+    return done(device);
+}
+
 static enum sim_status cover_cpu(struct sim_device *device,
                                  const struct sim_cover_args *c)
 {
@@ -415,6 +439,7 @@ const struct sim_field_ops SIM_TYPED(sim_field_ops_cpu) = {
     .layer = layer_cpu,
     .arrows = arrows_cpu,
     .grain = grain_cpu,
+    .dots = dots_cpu,
     .cover = cover_cpu,
     .bar = bar_cpu,
     .blit = blit_cpu,

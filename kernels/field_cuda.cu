@@ -285,6 +285,42 @@ static enum sim_status grain_cuda(struct sim_device *device, const struct sim_ar
                       tiles(p->place.width, p->place.height), dim3(32, 8), 0, *x, *y, *p);
 }
 
+static __global__ void __launch_bounds__(BLOCK) no_dots_kernel(const struct sim_dot_args p)
+{
+    int i = pixel_i(), j = pixel_j();
+    if (i < p.width && j < p.height)
+        p.sum[(int64_t)j * p.width + i] = 0;
+}
+
+static __global__ void __launch_bounds__(BLOCK) dots_kernel(const struct sim_dot_args p)
+{
+    int64_t k = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+    if (k >= p.count)
+        return;
+    const struct field_dot d = field_dot_at(&p, k);
+    for (int j = d.j0; j < d.j1; j++)
+        for (int i = d.i0; i < d.i1; i++)
+            atomicAdd(p.sum + (int64_t)j * p.width + i, field_dot_part(&p, &d, i, j));
+}
+
+static __global__ void __launch_bounds__(BLOCK)
+    dot_pixel_kernel(const struct sim_dot_args p)
+{
+    int i = pixel_i(), j = pixel_j();
+    if (i < p.width && j < p.height)
+        field_dot_pixel(&p, i, j);
+}
+
+static enum sim_status dots_cuda(struct sim_device *device, const struct sim_dot_args *p)
+{
+    const dim3 grid = tiles(p->width, p->height), block(32, 8);
+    SIM_TRY(sim_launch(device, "no dots", no_dots_kernel, grid, block, 0, *p));
+    if (p->count)
+        SIM_TRY(sim_launch(device, "dots", dots_kernel, dim3(blocks(p->count, BLOCK)),
+                           dim3(BLOCK), 0, *p));
+    return sim_launch(device, "dots' pixels", dot_pixel_kernel, grid, block, 0, *p);
+}
+
 static __global__ void __launch_bounds__(BLOCK)
     cover_kernel(const struct sim_cover_args c)
 {
@@ -338,6 +374,7 @@ static const struct sim_field_ops ops = {
     layer_cuda,
     arrows_cuda,
     grain_cuda,
+    dots_cuda,
     cover_cuda,
     bar_cuda,
     blit_cuda,

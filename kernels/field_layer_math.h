@@ -1,5 +1,5 @@
 /* field_layer_math.h - what is drawn over a field's picture: contours or a shade of
- * another field, arrows, and covers (obstacles with their true edges).
+ * another field, arrows, grain, dots, and covers (obstacles with their true edges).
  *
  * An arrow is a shaft and a filled head, drawn by the distance of a pixel's middle from
  * both. No arrow is longer than ARROW_MOST of its tile, so that every pixel has to look
@@ -187,6 +187,55 @@ SIM_FN void field_grain_pixel(const struct sim_array *x, const struct sim_array 
         field_blend_pixel(out, black, (float)part);
     else
         field_blend_pixel(out, white, (float)(0.5 * part));
+}
+
+/* ---- dots -----------------------------------------------------------------------------
+ */
+
+/* A dot's middle and the pixels that it may touch, i0 <= i < i1. */
+struct field_dot {
+    double x, y;
+    int i0, i1, j0, j1;
+};
+
+SIM_FN int field_dot_limit(double at, int n)
+{
+    return (int)(at > 0.0 ? (at < (double)n ? at : (double)n) : 0.0);
+}
+
+SIM_FN struct field_dot field_dot_at(const struct sim_dot_args *p, int64_t k)
+{
+    struct field_dot dot = {((double)p->point[k][0] - p->left) * p->per_x,
+                            (p->top - (double)p->point[k][1]) * p->per_y,
+                            0,
+                            0,
+                            0,
+                            0};
+    double reach = p->radius + 1.0;
+    if (p->point[k][2] >= 0.0f) {
+        dot.i0 = field_dot_limit(dot.x - reach, p->width);
+        dot.i1 = field_dot_limit(dot.x + reach + 1.0, p->width);
+        dot.j0 = field_dot_limit(dot.y - reach, p->height);
+        dot.j1 = field_dot_limit(dot.y + reach + 1.0, p->height);
+    }
+    return dot;
+}
+
+/* How much of pixel (i, j) it covers, 0..255. */
+SIM_FN int field_dot_part(const struct sim_dot_args *p, const struct field_dot *dot,
+                          int i, int j)
+{
+    double dx = (double)i + 0.5 - dot->x, dy = (double)j + 0.5 - dot->y;
+    double inside = p->radius + 0.5 - sqrt(dx * dx + dy * dy);
+    inside = inside > 0.0 ? (inside < 1.0 ? inside : 1.0) : 0.0;
+    return (int)(255.0 * inside + 0.5);
+}
+
+SIM_FN void field_dot_pixel(const struct sim_dot_args *p, int i, int j)
+{
+    float part = (float)p->sum[(int64_t)j * p->width + i] / 255.0f;
+    field_blend_pixel(field_pixel_at(p->pixels, p->picture_width, p->x + i, p->y + j),
+                      p->color, p->strength * render_clamp(part));
 }
 
 #endif

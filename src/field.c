@@ -99,6 +99,7 @@ void sim_field_free(struct sim_field *field)
 {
     sim_buffer_free(&field->own);
     sim_buffer_free(&field->scratch);
+    sim_buffer_free(&field->dots);
     *field = (struct sim_field){0};
 }
 
@@ -318,6 +319,7 @@ static enum sim_status need_scratch(struct sim_field *field)
     if (field->scratch.bytes >= bytes)
         return SIM_OK;
     sim_buffer_free(&field->scratch);
+    sim_buffer_free(&field->dots);
     return sim_buffer_new(field->device, bytes, "sums of a field", &field->scratch);
 }
 

@@ -60,7 +60,10 @@ struct sim_field {
        *share stays NULL where nothing covers it. NULL: nothing ever does. */
     enum sim_status (*cover)(struct sim_field *, const struct sim_lattice *pixels,
                              const uint8_t **share);
-    struct sim_buffer scratch; /* partial sums; made when first needed */
+    /* The points that it counts: x, y, and a third that is negative for no point; NULL:
+       it counts none. */
+    const float (*(*points)(struct sim_field *, int64_t *count))[4];
+    struct sim_buffer scratch, dots; /* partial sums; made when first needed */
 
     bool ranged; /* a picture with an automatic range fixed it: part of a solver's state,
                   */

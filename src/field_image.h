@@ -42,6 +42,11 @@ struct sim_field_picture {
         double size, length;     /* pixels at 720 rows */
         double strength;         /* 0..1 */
     } grain;
+    struct sim_field_dots {
+        struct sim_field *field; /* whose points; NULL: none */
+        double size, strength;   /* across, pixels at 720 rows; 0..1 */
+        double color[3];
+    } dots;
     bool bar;
     int ticks;                     /* about so many numbers beside the bar */
     const char *bar_label;         /* over it; NULL: none */

@@ -1,5 +1,5 @@
 /* field_layers.c - what is drawn over a field's picture, in this order: grain along a
- * vector field, a shade by another field, its contours, arrows, and the solver's
+ * vector field, a shade by another field, its contours, dots, arrows, and the solver's
  * obstacles. Each is a
  * pass over the panel's pixels (kernels/field_layer_math.h), at the same places of the
  * plane whatever grid the other field has. */
@@ -128,6 +128,39 @@ static enum sim_status draw_grain(const struct sim_field_grain *g,
     return g->x->ops->grain(g->x->device, &x, &y, &args);
 }
 
+static enum sim_status draw_dots(const struct sim_field_dots *d,
+                                 const struct sim_field_panel *panel,
+                                 struct sim_image *image)
+{
+    struct sim_field *of = d->field;
+    if (!of)
+        return SIM_OK;
+    SIM_TRY(sim_field_prepare(of));
+    struct sim_dot_args args = {
+        .pixels = image->pixels.data,
+        .picture_width = image->width,
+        .x = panel->x,
+        .y = panel->y,
+        .width = panel->width,
+        .height = panel->height,
+        .left = panel->from[0],
+        .top = panel->to[1],
+        .per_x = panel->width / (panel->to[0] - panel->from[0]),
+        .per_y = panel->height / (panel->to[1] - panel->from[1]),
+        .radius = fmax(0.5, 0.5 * d->size * panel->height / REFERENCE_ROWS),
+        .strength = (float)d->strength};
+    const size_t bytes = (size_t)panel->width * (size_t)panel->height * sizeof(int32_t);
+    args.point = of->points(of, &args.count);
+    for (int c = 0; c < 3; c++)
+        args.color[c] = (float)d->color[c];
+    if (of->dots.data && of->dots.bytes < bytes)
+        sim_buffer_free(&of->dots);
+    if (!of->dots.data)
+        SIM_TRY(sim_buffer_new(of->device, bytes, "a picture's dots", &of->dots));
+    args.sum = of->dots.data;
+    return of->ops->dots(of->device, &args);
+}
+
 static enum sim_status draw_cover(const struct sim_field_picture *p,
                                   const struct sim_field_panel *panel,
                                   const uint8_t *share, struct sim_image *image)
@@ -152,6 +185,7 @@ enum sim_status sim_field_layers(const struct sim_field_picture *p,
     SIM_TRY(draw_grain(&p->grain, panel, image));
     SIM_TRY(draw_shade(&p->shade, panel, image));
     SIM_TRY(draw_contours(p, panel, image));
+    SIM_TRY(draw_dots(&p->dots, panel, image));
     SIM_TRY(draw_arrows(&p->arrows, panel, image));
     return draw_cover(p, panel, share, image);
 }

@@ -62,6 +62,13 @@ static void touched(struct sim_field *field)
     f->settled = false;
 }
 
+static const float (*points(struct sim_field *field, int64_t *count))[4]
+{
+    const struct sim_flow *f = field->solver;
+    *count = f->system.markers.marker ? f->system.markers.capacity : 0;
+    return (const float(*)[4])f->system.markers.marker;
+}
+
 static enum sim_status make_view(struct sim_flow *f, const char *name, double ox,
                                  double oy, int more_x, int more_y, void *data,
                                  struct sim_field *out)
@@ -94,6 +101,8 @@ enum sim_status sim_flow_make_views(struct sim_flow *f)
                           places[k].more_y, f->system.u[0], view));
         view->prepare = refresh;
         view->read_only = k >= SIM_FLOW_VIEW_PRESSURE;
+        if (k == SIM_FLOW_VIEW_DERIVED + SIM_FLOW_MARKERS)
+            view->points = points;
         if (k < SIM_FLOW_VIEW_DERIVED)
             view->pitch = f->system.pitch;
     }

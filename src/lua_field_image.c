@@ -14,19 +14,7 @@ struct desc {
         double color[3], width;
         bool has_levels, has_of;
     } contours;
-    struct arrows_desc {
-        double spacing, speed, color[3], width;
-        bool has_x, has_y;
-    } arrows;
-    struct grain_desc {
-        double size, length, strength;
-        bool has_x, has_y;
-    } grain;
-    struct shade_desc {
-        double range[2], color[3];
-        bool has_of;
-    } shade;
-    bool has_arrows, has_grain, has_shade;
+    struct lua_field_layers layers;
     bool has_size, has_from, has_to, has_range, has_smooth, has_contours, has_bar;
 };
 
@@ -67,133 +55,6 @@ const struct lua_param_set sim_field_contours_set = {
     .example = "u:image { contours = { levels = 9 } }",
     .params = contours_params,
     .count = sizeof contours_params / sizeof *contours_params,
-};
-
-#define ARROWS_AT(member) offsetof(struct arrows_desc, member)
-
-static const struct lua_param arrows_params[] = {
-    {.name = "x",
-     .kind = LUA_PARAM_VALUE,
-     .present = ARROWS_AT(has_x),
-     .help = "the field that is the component along x"},
-    {.name = "y",
-     .kind = LUA_PARAM_VALUE,
-     .present = ARROWS_AT(has_y),
-     .help = "the one along y; both of one precision, of any grid"},
-    {.name = "speed",
-     .kind = LUA_PARAM_NUMBER,
-     .required = true,
-     .max = HUGE_VAL,
-     .min_open = true,
-     .offset = ARROWS_AT(speed),
-     .help = "the vector whose arrow is as long as the spacing; no arrow is longer than "
-             "0.9 of it"},
-    {.name = "spacing",
-     .kind = LUA_PARAM_NUMBER,
-     .unit = "pixels",
-     .number = 32,
-     .min = 8,
-     .max = 720,
-     .offset = ARROWS_AT(spacing),
-     .help = "from one to the next, in a picture of 720 rows; it grows with the picture"},
-    {.name = "color",
-     .kind = LUA_PARAM_COLOR,
-     .string = "#f4f4f6",
-     .offset = ARROWS_AT(color),
-     .help = "of the arrows"},
-    {.name = "width",
-     .kind = LUA_PARAM_NUMBER,
-     .unit = "pixels",
-     .number = 1.6,
-     .max = 100,
-     .min_open = true,
-     .offset = ARROWS_AT(width),
-     .help = "of a shaft, in a picture of 720 rows"},
-};
-
-const struct lua_param_set sim_field_arrows_set = {
-    .name = "field:image: arrows",
-    .summary = "arrows of a vector field over a picture of a field",
-    .example = "f.vorticity:image { arrows = { x = f.u, y = f.v, speed = 1 } }",
-    .params = arrows_params,
-    .count = sizeof arrows_params / sizeof *arrows_params,
-};
-
-#define GRAIN_AT(member) offsetof(struct grain_desc, member)
-
-static const struct lua_param grain_params[] = {
-    {.name = "x",
-     .kind = LUA_PARAM_VALUE,
-     .present = GRAIN_AT(has_x),
-     .help = "the field that is the component along x"},
-    {.name = "y",
-     .kind = LUA_PARAM_VALUE,
-     .present = GRAIN_AT(has_y),
-     .help = "the one along y; both of one precision, of any grid"},
-    {.name = "length",
-     .kind = LUA_PARAM_NUMBER,
-     .unit = "pixels",
-     .number = 40,
-     .min = 2,
-     .max = 720,
-     .offset = GRAIN_AT(length),
-     .help = "of a streak, in a picture of 720 rows; it grows with the picture"},
-    {.name = "size",
-     .kind = LUA_PARAM_NUMBER,
-     .unit = "pixels",
-     .number = 1.5,
-     .max = 100,
-     .min_open = true,
-     .offset = GRAIN_AT(size),
-     .help = "across a streak, in a picture of 720 rows; at least 1"},
-    {.name = "strength",
-     .kind = LUA_PARAM_NUMBER,
-     .number = 0.5,
-     .max = 1,
-     .offset = GRAIN_AT(strength),
-     .help = "of light and dark"},
-};
-
-const struct lua_param_set sim_field_grain_set = {
-    .name = "field:image: grain",
-    .summary = "light and dark streaks along a vector field, over a picture of a field "
-               "(line integral convolution)",
-    .example = "f.speed:image { grain = { x = f.u, y = f.v } }",
-    .params = grain_params,
-    .count = sizeof grain_params / sizeof *grain_params,
-};
-
-#define SHADE_AT(member) offsetof(struct shade_desc, member)
-
-static const double unit_range[2] = {0, 1};
-
-static const struct lua_param shade_params[] = {
-    {.name = "of",
-     .kind = LUA_PARAM_VALUE,
-     .present = SHADE_AT(has_of),
-     .help = "the other field, of any grid"},
-    {.name = "range",
-     .kind = LUA_PARAM_VECTOR,
-     .count = 2,
-     .vector = unit_range,
-     .min = -HUGE_VAL,
-     .max = HUGE_VAL,
-     .offset = SHADE_AT(range),
-     .help = "where nothing is laid on, and where nothing else is seen"},
-    {.name = "color",
-     .kind = LUA_PARAM_COLOR,
-     .string = "#ffffff",
-     .offset = SHADE_AT(color),
-     .help = "what is laid on"},
-};
-
-const struct lua_param_set sim_field_shade_set = {
-    .name = "field:image: shade",
-    .summary = "a colour laid over a picture of a field, the more the larger another "
-               "field is",
-    .example = "f.dye:image { shade = { of = f:field \"markers\", range = { 0, 4 } } }",
-    .params = shade_params,
-    .count = sizeof shade_params / sizeof *shade_params,
 };
 
 struct bar_desc {
@@ -308,20 +169,26 @@ static const struct lua_param image_params[] = {
     {.name = "arrows",
      .kind = LUA_PARAM_TABLE,
      .set = &sim_field_arrows_set,
-     .offset = AT(arrows),
-     .present = AT(has_arrows),
+     .offset = AT(layers.arrows),
+     .present = AT(layers.has_arrows),
      .help = "arrows of a vector field"},
     {.name = "grain",
      .kind = LUA_PARAM_TABLE,
      .set = &sim_field_grain_set,
-     .offset = AT(grain),
-     .present = AT(has_grain),
+     .offset = AT(layers.grain),
+     .present = AT(layers.has_grain),
      .help = "streaks along a vector field"},
+    {.name = "dots",
+     .kind = LUA_PARAM_TABLE,
+     .set = &sim_field_dots_set,
+     .offset = AT(layers.dots),
+     .present = AT(layers.has_dots),
+     .help = "markers of a flow"},
     {.name = "shade",
      .kind = LUA_PARAM_TABLE,
      .set = &sim_field_shade_set,
-     .offset = AT(shade),
-     .present = AT(has_shade),
+     .offset = AT(layers.shade),
+     .present = AT(layers.has_shade),
      .help = "a colour by the values of another field, under lines and arrows"},
     {.name = "colorbar",
      .kind = LUA_PARAM_VALUE,
@@ -433,72 +300,13 @@ static void read_contours(lua_State *L, struct desc *d)
     lua_pop(L, 2);
 }
 
-/* The field `key` of the table on the stack's top; it lives as long as the script's. */
-static struct sim_field *read_field(lua_State *L, const char *what, const char *key)
-{
-    if (lua_getfield(L, -1, key) != LUA_TUSERDATA)
-        sim_lua_error(L, "field:image: %s: %s must be a field, got %s", what, key,
-                      luaL_typename(L, -1));
-    struct sim_field *field = sim_lua_check_field(L, lua_gettop(L), "image");
-    lua_pop(L, 1);
-    return field;
-}
-
 static void read_contour_field(lua_State *L, struct desc *d)
 {
     if (!d->has_contours || !d->contours.has_of)
         return;
     lua_getfield(L, 2, "contours");
-    d->picture.contour_field = read_field(L, "contours", "of");
+    d->picture.contour_field = sim_lua_read_field(L, "contours", "of");
     lua_pop(L, 1);
-}
-
-/* The components of the table `what`; false where it was not given. */
-static bool read_vector(lua_State *L, bool given, const char *what, struct sim_field **x,
-                        struct sim_field **y)
-{
-    if (!given)
-        return false;
-    lua_getfield(L, 2, what);
-    *x = read_field(L, what, "x");
-    *y = read_field(L, what, "y");
-    lua_pop(L, 1);
-    if ((*x)->is_double != (*y)->is_double)
-        sim_lua_error(L, "field:image: %s: x and y must have one precision", what);
-    return true;
-}
-
-static void read_arrows(lua_State *L, struct desc *d)
-{
-    struct sim_field_arrows *to = &d->picture.arrows;
-    if (!read_vector(L, d->has_arrows, "arrows", &to->x, &to->y))
-        return;
-    to->spacing = d->arrows.spacing, to->speed = d->arrows.speed;
-    to->width = d->arrows.width;
-    memcpy(to->color, d->arrows.color, sizeof to->color);
-}
-
-static void read_grain(lua_State *L, struct desc *d)
-{
-    struct sim_field_grain *to = &d->picture.grain;
-    if (!read_vector(L, d->has_grain, "grain", &to->x, &to->y))
-        return;
-    to->size = d->grain.size, to->length = d->grain.length;
-    to->strength = d->grain.strength;
-}
-
-static void read_shade(lua_State *L, struct desc *d)
-{
-    struct sim_field_shade *to = &d->picture.shade;
-    if (!d->has_shade)
-        return;
-    lua_getfield(L, 2, "shade");
-    to->field = read_field(L, "shade", "of");
-    lua_pop(L, 1);
-    memcpy(to->range, d->shade.range, sizeof to->range);
-    memcpy(to->color, d->shade.color, sizeof to->color);
-    if (to->range[0] == to->range[1])
-        sim_lua_error(L, "field:image: shade: the ends of range must differ");
 }
 
 /* The label lives as long as the script's table. */
@@ -533,9 +341,7 @@ static void read_picture(lua_State *L, struct desc *d)
     read_smooth(L, d);
     read_contours(L, d);
     read_contour_field(L, d);
-    read_arrows(L, d);
-    read_grain(L, d);
-    read_shade(L, d);
+    sim_lua_read_layers(L, &d->layers, &d->picture);
     read_bar(L, d);
 }
 

@@ -413,6 +413,7 @@ const struct lua_param_set *const sim_lua_sets[] = {
     &sim_field_arrows_set,
     &sim_field_grain_set,
     &sim_field_shade_set,
+    &sim_field_dots_set,
     &sim_field_colorbar_set,
     &sim_noise_set,
     &sim_image_beside_set,

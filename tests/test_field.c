@@ -805,6 +805,25 @@ static void test_layers(struct sim_device *device)
     sample_free(&under), sample_free(&fine), sample_free(&up);
 }
 
+/* The points of a test, which its solver is. */
+static const float (*points_of(struct sim_field *field, int64_t *count))[4]
+{
+    *count = 4000;
+    return (const float(*)[4])field->solver;
+}
+
+static void points_new(struct sim_device *device, struct sim_buffer *out)
+{
+    static float point[4000][4];
+    for (uint64_t k = 0; k < 4000; k++) { /* some outside, some that are none */
+        point[k][0] = (float)(60 * uniform(3 * k) - 5);
+        point[k][1] = (float)(25 * uniform(3 * k + 1));
+        point[k][2] = (float)(uniform(3 * k + 2) - 0.1);
+    }
+    CHECK_OK(sim_buffer_new(device, sizeof point, "test", out));
+    CHECK_OK(sim_buffer_write(out, 0, point, sizeof point));
+}
+
 /* Every kind of picture has the same bytes on every device. */
 static void test_picture_bits(bool is_double)
 {
@@ -812,6 +831,7 @@ static void test_picture_bits(bool is_double)
     for (int d = 0; d < device_count; d++)
         for (int k = 0; k < 6; k++) {
             struct sample s, other;
+            struct sim_buffer points;
             struct sim_image image;
             struct sim_field_picture p = plain;
             p.filter = (enum sim_picture_filter)(k % 3);
@@ -826,7 +846,11 @@ static void test_picture_bits(bool is_double)
             p.bar_label = "u";
             sample_new(devices[d], 101, 77, 3, is_double, k % 2 == 0, &s);
             sample_new(devices[d], 103, 61, 1, is_double, k % 2 != 0, &other);
+            points_new(devices[d], &points);
+            other.field.points = points_of;
+            other.field.solver = points.data;
             if (k >= 3) {
+                p.dots = (struct sim_field_dots){&other.field, 40, 0.7, {1, 0, 1}};
                 p.contour_field = &other.field;
                 p.shade = (struct sim_field_shade){&other.field, {0, 2000}, {1, 1, 0}};
                 p.arrows = (struct sim_field_arrows){&s.field, &other.field, 100,
@@ -845,6 +869,7 @@ static void test_picture_bits(bool is_double)
             sim_image_free(&image);
             sample_free(&s);
             sample_free(&other);
+            sim_buffer_free(&points);
         }
     for (int k = 0; k < 6; k++)
         free(first[k]);

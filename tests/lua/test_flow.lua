@@ -124,6 +124,31 @@ do
     end
 end
 
+-- Markers as dots: a dot of 6 pixels about a marker and nothing elsewhere; two that overlap are
+-- no brighter than one.
+do
+    local f <close> = sim.flow { size = { 10, 10 }, lx = 1, viscosity = 0.1 }
+    f:markers { points = { { 0.25, 0.75 }, { 0.25, 0.75 }, { 0.75, 0.25 }, { 0.999, 0.5 } } }
+    local image = f.speed:image { size = { 100, 100 }, map = "grey", range = { 0, 1 },
+        dots = { of = f:field "markers", size = 6 * 7.2, color = "#00ff00", strength = 0.5 } }
+    local some = 0
+    for y = 0, 99 do
+        for x = 0, 99 do
+            local r, g, b = image:pixel(x, y)
+            local near = math.huge
+            for _, m in ipairs { { 25, 25 }, { 75, 75 }, { 99.9, 50 } } do
+                near = math.min(near, math.sqrt((x + 0.5 - m[1]) ^ 2 + (y + 0.5 - m[2]) ^ 2))
+            end
+            if r ~= 0 or b ~= 0 or near < 2.5 and g ~= 128 or near > 3.5 and g ~= 0 then
+                some = some + 1
+            end
+        end
+    end
+    check.equal(some, 0, "pixels that are wrong")
+    local none <close> = sim.flow { size = { 4, 4 }, lx = 1, viscosity = 0.1 }
+    none.speed:image { dots = { of = none:field "markers" } } -- no markers, no dots
+end
+
 -- Lines and arrows over pictures: what is asked for wrongly.
 do
     local f <close> = sim.flow { size = { 16, 16 }, lx = 1, viscosity = 0.1 }
@@ -136,6 +161,7 @@ do
     wrong("grain: x must be a field", { grain = {} })
     wrong("strength", { grain = { x = f.u, y = f.v, strength = 2 } })
     wrong("shade: of must be a field", { shade = { range = { 0, 1 } } })
+    wrong("dots: of must count points", { dots = { of = f.u } })
     wrong("must differ", { shade = { of = f.u, range = { 1, 1 } } })
     f.speed:image { contours = { of = f.stream, levels = 3 }, shade = { of = double },
         grain = { x = f.u, y = f.v }, arrows = { x = f.u, y = f.v, speed = 1 } }
