@@ -66,6 +66,7 @@ static enum sim_status draw_contours(const struct sim_field_picture *p,
     if (p->levels) {
         struct sim_field_picture own = *p;
         own.automatic = true;
+        own.map = SIM_MAP_GREY; /* a map with a middle would want one of the range */
         SIM_TRY(sim_field_choose_range(of, &own, range));
     }
     struct sim_picture_args args = place(of, panel, image);
