@@ -124,6 +124,18 @@ do
     end
 end
 
+-- A size that misses the field's shape by a part of a pixel is filled; one that misses it by more
+-- is not.
+do
+    local u <close> = sim.field { size = { 27, 10 } }
+    for width, want in pairs { [1000] = 0, [1010] = 255 } do
+        local image = u:image { size = { width, 370 }, map = "grey", range = { 0, 1 },
+            background = "#0000ff" }
+        local _, _, b = image:pixel(width - 1, 100)
+        check.equal(b, want, width .. " wide")
+    end
+end
+
 -- Markers as dots: a dot of 6 pixels about a marker and nothing elsewhere; two that overlap are
 -- no brighter than one.
 do
