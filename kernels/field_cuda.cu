@@ -285,7 +285,8 @@ static enum sim_status grain_cuda(struct sim_device *device, const struct sim_ar
                       tiles(p->place.width, p->place.height), dim3(32, 8), 0, *x, *y, *p);
 }
 
-static __global__ void __launch_bounds__(BLOCK) no_dots_kernel(const struct sim_dot_args p)
+static __global__ void __launch_bounds__(BLOCK)
+    no_dots_kernel(const struct sim_dot_args p)
 {
     int i = pixel_i(), j = pixel_j();
     if (i < p.width && j < p.height)

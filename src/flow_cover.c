@@ -87,9 +87,10 @@ static enum sim_status fill_veil(struct sim_flow *f)
     const size_t cells = (size_t)d->nx * (size_t)d->ny;
     const struct sim_lattice at = {d->nx, d->ny, d->x0 + 0.5 * d->dx, d->y0 + 0.5 * d->dy,
                                    d->dx, d->dy};
-    uint8_t *veil = malloc(2 * cells), *one = veil + cells;
+    uint8_t *veil = malloc(2 * cells);
     if (!veil)
         return sim_fail(SIM_HOST_MEMORY, "flow: no memory for a picture's obstacles");
+    uint8_t *one = veil + cells;
     memcpy(veil, f->solid, cells);
     for (int k = 0; k < f->obstacle_count; k++) {
         sim_shape_mask(f->obstacle[k].shape, &at, 0, d->ny, f->system.device->threads,
