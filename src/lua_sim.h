@@ -168,7 +168,7 @@ extern const struct lua_param_set sim_radii_set, sim_soften_set, sim_bodies_set,
     sim_flow_markers_set, sim_field_set, sim_field_paint_set, sim_field_image_set,
     sim_field_contours_set, sim_field_colorbar_set, sim_noise_set, sim_image_beside_set,
     sim_shape_disc_set, sim_shape_box_set, sim_shape_half_plane_set, sim_field_arrows_set,
-    sim_field_shade_set, sim_field_grain_set, sim_field_dots_set,
-    sim_shape_gaussian_set, sim_shape_image_set;
+    sim_field_shade_set, sim_field_grain_set, sim_field_dots_set, sim_shape_gaussian_set,
+    sim_shape_image_set;
 
 #endif
