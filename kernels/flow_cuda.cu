@@ -207,7 +207,7 @@ static __device__ bool is_last(struct sim_flow_control *control)
 {
     unsigned long long *arrived = (unsigned long long *)&control->arrived;
     __threadfence();
-    if (atomicAdd(arrived, 1ull) + 1 < (unsigned long long)gridDim.x * gridDim.y)
+    if (atomicAdd(arrived, 1ull) + 1 < (unsigned long long)gridDim.x)
         return false;
     __threadfence();
     *arrived = 0;
@@ -337,6 +337,41 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
 
 #define EACH (SIM_FLOW_CHUNK / FLOW_LANES) /* cells of a chunk, a thread */
 
+/* Every FLOW_LANES-th of a region's cells; where those are all of the grid, without a
+ * division each. */
+struct list {
+    int64_t c, until, row;
+    int column, over, rows; /* steps along x, and whole rows of a step */
+};
+
+static __device__ __forceinline__ struct list list_of(const struct sim_flow_system *s,
+                                                      int64_t c, int64_t until)
+{
+    struct list l = {c, until, 0, 0, 0, 0};
+    if (s->closed_cell)
+        return l;
+    l.row = c / s->nx, l.column = (int)(c - l.row * s->nx);
+    l.rows = FLOW_LANES / (int)s->nx, l.over = FLOW_LANES % (int)s->nx;
+    return l;
+}
+
+/* The element of the next cell; -1 at the end. */
+static __device__ __forceinline__ int64_t next_of(const struct sim_flow_system *s,
+                                                  struct list *l)
+{
+    const int64_t c = l->c;
+    l->c += FLOW_LANES;
+    if (c >= l->until)
+        return -1;
+    if (s->closed_cell)
+        return s->closed_cell[c];
+    const int64_t at = l->row * s->pitch + l->column;
+    l->row += l->rows, l->column += l->over;
+    if (l->column >= (int)s->nx)
+        l->row++, l->column -= (int)s->nx;
+    return at;
+}
+
 static __device__ bool centres_now(const struct sim_flow_control *k, bool always)
 {
     return !k->skip && (always || flow_centres(k));
@@ -368,10 +403,11 @@ static __global__ void __launch_bounds__(FLOW_LANES)
         const int64_t from = flow_chunk_cells(&s, region, k, &until);
         double mine = 0;
         real value[EACH];
+        struct list list = list_of(&s, from + t, until);
 #pragma unroll
         for (int n = 0; n < EACH; n++) {
-            const int64_t c = from + t + n * FLOW_LANES;
-            value[n] = c < until ? x[flow_closed_cell(&s, c)] : (real)0;
+            const int64_t at = next_of(&s, &list);
+            value[n] = at < 0 ? (real)0 : x[at];
         }
 #pragma unroll
         for (int n = 0; n < EACH; n++)
@@ -408,10 +444,10 @@ static __global__ void __launch_bounds__(FLOW_LANES)
         const int64_t from = flow_chunk_cells(&s, region, k, &until);
         real value[EACH];
         int64_t at[EACH];
+        struct list list = list_of(&s, from + t, until);
 #pragma unroll
         for (int n = 0; n < EACH; n++) {
-            const int64_t c = from + t + n * FLOW_LANES;
-            at[n] = c < until ? flow_closed_cell(&s, c) : -1;
+            at[n] = next_of(&s, &list);
             value[n] = at[n] < 0 ? (real)0 : x[at[n]];
         }
 #pragma unroll

@@ -11,31 +11,53 @@ extern "C" {
 
 #include "flow_scalar_math.h"
 
-/* Blocks of 32 by 8 over a rectangle of elements; one thread an element. */
+/* Blocks of 32 by 8 threads over a rectangle of elements, tile by tile along x and then
+ * up, so that those at work at once are near each other. */
 #define FLOW_ACROSS 32
 #define FLOW_UP     8
 
+static inline __host__ __device__ int64_t flow_tiles(int64_t nx, int64_t ny)
+{
+    return ((nx + FLOW_ACROSS - 1) / FLOW_ACROSS) * ((ny + FLOW_UP - 1) / FLOW_UP);
+}
+
+/* One tile a block. */
 static inline dim3 flow_blocks(int64_t nx, int64_t ny)
 {
-    const int64_t up = (ny + FLOW_UP - 1) / FLOW_UP;
-    return dim3((unsigned)((nx + FLOW_ACROSS - 1) / FLOW_ACROSS),
-                (unsigned)(up < 65535 ? up : 65535));
+    const int64_t tiles = flow_tiles(nx, ny);
+    return dim3((unsigned)(tiles < INT32_MAX ? tiles : INT32_MAX));
 }
 
-/* The same in so few blocks that each can add to a total of all. */
+/* So few blocks that each can add to a total of all. */
 static inline dim3 flow_few_blocks(int64_t nx, int64_t ny)
 {
-    const dim3 all = flow_blocks(nx, ny);
-    const unsigned most = all.x < 2048 ? 2048 / all.x : 1;
-    return dim3(all.x, all.y < most ? all.y : most);
+    const int64_t tiles = flow_tiles(nx, ny);
+    return dim3((unsigned)(tiles < 2112 ? tiles : 2112));
 }
 
-/* Elements of a launch over flow_blocks: i once, j in strides. */
-#define FLOW_ELEMENTS(i, j, nx, ny)                                             \
-    const int64_t i = (int64_t)blockIdx.x * FLOW_ACROSS + threadIdx.x;          \
-    if (i < (nx))                                                               \
-        for (int64_t j = (int64_t)blockIdx.y * FLOW_UP + threadIdx.y; j < (ny); \
-             j += (int64_t)gridDim.y * FLOW_UP)
+struct flow_walk {
+    int64_t tile, count;
+    unsigned across;
+};
+
+static __device__ __forceinline__ struct flow_walk flow_walk_of(int64_t nx, int64_t ny)
+{
+    struct flow_walk w;
+    w.tile = blockIdx.x, w.count = flow_tiles(nx, ny);
+    w.across = (unsigned)((nx + FLOW_ACROSS - 1) / FLOW_ACROSS);
+    return w;
+}
+
+/* Elements (i, j) of a launch over such blocks. */
+#define FLOW_ELEMENTS(i, j, nx, ny)                                                    \
+    for (struct flow_walk walk = flow_walk_of(nx, ny); walk.tile < walk.count;         \
+         walk.tile += gridDim.x)                                                       \
+        for (int64_t                                                                   \
+                 j = (unsigned)walk.tile / walk.across,                                \
+                 i = ((unsigned)walk.tile - (unsigned)j * walk.across) * FLOW_ACROSS + \
+                     threadIdx.x,                                                      \
+                 once = (j = j * FLOW_UP + threadIdx.y, 1);                            \
+             once && i < (nx) && j < (ny); once = 0)
 
 /* A warp a row: its lanes' sum, as flow_halve_sum adds them, in lane 0. */
 static __device__ __forceinline__ double flow_warp_sum(double value)
