@@ -18,13 +18,15 @@ local host = require "sim.host"
 
 local here = debug.getinfo(1, "S").source:match "^@(.*/)" or ""
 local opt = sim.options {
-    case      = { "all", choices = { "all", "cavity", "cylinder", "strouhal", "vortices" } },
+    case      = { "all", choices = { "all", "cavity", "cylinder", "strouhal", "vortices" },
+        help = "which" },
     re        = { 0, min = 0, max = 1000, help = "of the cavity: 100, 400 or 1000; 0: each" },
     n         = { 0, min = 0, max = 4096, help = "cells: of the cavity along a side; of the "
         .. "cylinders a diameter; 0: as the case wants" },
     chi       = { 0.0, min = 0, max = 1, help = "of the cavity and the street" },
     wall      = { "cut", choices = { "cut", "staircase" }, help = "of the cylinders" },
-    precision = { "single", choices = { "single", "double" } },
+    precision = { "single", choices = { "single", "double" },
+        help = "of the numbers; the vortices' is double" },
     cfl       = { 0.8, min = 0.01, max = 1, help = "of the cavity and the cylinder" },
     time      = { 200, min = 1, help = "at most, to wait for a steady state" },
     small     = { false, help = "coarse grids and short runs" },
