@@ -226,8 +226,16 @@ static enum sim_status plain_pass(const struct sim_diffusion_system *system,
 
 /* --- the choice of a variant -------------------------------------------------------- */
 
-/* The deepest pass worth making. */
-#define DEPTH_BEST 8
+/* The deepest pass worth making: measured, see docs/performance.md. */
+static int depth_best(const struct sim_diffusion_system *system)
+{
+    const int64_t cells = system->nx * system->ny * system->count;
+    if (system->species > 1)
+        return cells < 30000000 ? 4 : 8;
+    if (sizeof(real) == 8)
+        return cells < 6000000 ? 4 : 8;
+    return cells < 150000000 ? 8 : 12;
+}
 
 /* Few members leave most of the GPU idle, but many steps in one launch win back more. */
 #define STEPS_WORTH 4
@@ -270,7 +278,7 @@ static enum sim_status choose(const struct sim_diffusion_system *system, int64_t
         "the grid is too large, or D, sources or a mask are fields";
     *out = {SIM_DIFFUSION_PLAIN, 1, {0, 0, 0, 0, 0, 0}};
     out->depth = diffusion_blocked_depth(
-        system, system->tuning.depth ? system->tuning.depth : DEPTH_BEST);
+        system, system->tuning.depth ? system->tuning.depth : depth_best(system));
     const bool by_itself = system->tuning.variant == SIM_DIFFUSION_AUTO;
     switch (system->tuning.variant) {
     case SIM_DIFFUSION_SMALL:

@@ -419,8 +419,8 @@ static const struct entry entries[] = {
     ENTRY(SIM_GRAY_SCOTT, false, 4, 4, 8),
 #else
     ENTRY(SIM_REACTION_NONE, false, 1, 8, 16), ENTRY(SIM_REACTION_NONE, false, 2, 8, 16),
-    ENTRY(SIM_REACTION_NONE, false, 4, 8, 12), ENTRY(SIM_REACTION_NONE, false, 8, 8, 8),
-    ENTRY(SIM_REACTION_NONE, false, 8, 4, 16), ENTRY(SIM_REACTION_NONE, false, 12, 4, 12),
+    ENTRY(SIM_REACTION_NONE, false, 4, 8, 12), ENTRY(SIM_REACTION_NONE, false, 8, 4, 16),
+    ENTRY(SIM_REACTION_NONE, false, 8, 8, 8),  ENTRY(SIM_REACTION_NONE, false, 12, 4, 12),
     ENTRY(SIM_REACTION_NONE, true, 4, 8, 12),  ENTRY(SIM_GRAY_SCOTT, false, 2, 4, 16),
     ENTRY(SIM_GRAY_SCOTT, false, 4, 4, 12),    ENTRY(SIM_GRAY_SCOTT, false, 8, 4, 8),
 #endif
@@ -467,13 +467,26 @@ static int strips_of(const struct entry *e, const struct sim_diffusion_system *s
     return nx <= e->width ? 1 : (int)(1 + (nx - e->width + e->valid - 1) / e->valid);
 }
 
+/* Fillings of the GPU: measured, see docs/performance.md. More than one where a warp's
+ * work is heavy and the grid large, since the multiprocessors do not go at one pace; 0:
+ * as the cost says. */
+static int waves_best(const struct entry *e, const struct sim_diffusion_system *system)
+{
+    const int64_t cells = system->nx * system->ny * system->count;
+    if (system->tuning.waves)
+        return system->tuning.waves;
+    if (sizeof(real) * (size_t)system->species < 8 || e->depth < 8 || cells < 12000000)
+        return 0;
+    return cells < 30000000 ? 3 : 4;
+}
+
 /* Rows a chunk: such that the warps that the GPU holds at once are just enough for all,
  * or twice as many, and so on, whichever is done first. */
 static int chunk_rows(const struct entry *e, const struct sim_diffusion_system *system,
                       int64_t columns, int64_t resident)
 {
     const int64_t ny = system->ny;
-    const int asked = system->tuning.waves;
+    const int asked = waves_best(e, system);
     int64_t best = ny, best_cost = INT64_MAX;
     if (system->tuning.rows)
         return (int)(system->tuning.rows < ny ? system->tuning.rows : ny);

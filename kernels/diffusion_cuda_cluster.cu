@@ -443,9 +443,9 @@ struct entry {
 
 /* For the same model, the best first; not all serve all grids. */
 static const struct entry entries[] = {
-    ENTRY(SIM_REACTION_NONE, true, 4, ROWS_OF(2, 4)),
-    ENTRY(SIM_REACTION_NONE, true, 4, ROWS_OF(4, 2)),
     ENTRY(SIM_REACTION_NONE, true, 2, 2),
+    ENTRY(SIM_REACTION_NONE, true, 4, ROWS_OF(4, 2)),
+    ENTRY(SIM_REACTION_NONE, true, 4, ROWS_OF(2, 4)),
     ENTRY(SIM_REACTION_NONE, true, 4, 1),
     ENTRY(SIM_REACTION_NONE, true, 8, 1),
     ENTRY(SIM_REACTION_NONE, false, ROWS_OF(4, 8), 1),

@@ -165,13 +165,15 @@ static void test_gradient(struct sim_device *device, bool is_double)
     CHECK(at_distance(device, is_double, 0, SIM_SPLINE, eps).pull == 0);
 }
 
-/* Beyond 2.8 eps to the last bit what a pair without softening has; within it less. */
+/* Beyond 2.8 eps what a pair without softening has (to the last bit but for the root,
+ * which the kernels find in ways of their own); within it less. */
 static void test_edge(struct sim_device *device, bool is_double)
 {
     for (double r = 0.7001; r < 1e3; r *= 1.37) {
         const struct pair soft = at_distance(device, is_double, r, SIM_SPLINE, 0.25),
                           hard = at_distance(device, is_double, r, SIM_PLUMMER, 0);
-        CHECK(soft.pull == hard.pull && soft.potential == hard.potential);
+        CHECK_NEAR(soft.pull / hard.pull, 1, is_double ? 1e-15 : 2.4e-7);
+        CHECK_NEAR(soft.potential / hard.potential, 1, is_double ? 1e-15 : 2.4e-7);
     }
     const struct pair soft = at_distance(device, is_double, 0.6, SIM_SPLINE, 0.25),
                       hard = at_distance(device, is_double, 0.6, SIM_PLUMMER, 0);
