@@ -15,14 +15,21 @@ struct run {
     struct sim_hermite *hermite;
     struct hermite_body *old, *now; /* [n] each, in the workspace */
     void *merging;                  /* behind them */
+    real softness[UINT8_MAX + 1];   /* of a body in each group */
+    int spline;
 };
+
+static real pair_softness(const struct run *r, int64_t i, int64_t j)
+{
+    const uint8_t *group = r->nbody->group;
+    return nbody_pair_softness(r->softness[group[i]], r->softness[group[j]], r->spline);
+}
 
 /* a and j of all bodies at the x and v of `now`. */
 static void evaluate(const struct run *r)
 {
     const struct sim_nbody *nbody = r->nbody;
     const int64_t n = nbody->n;
-    const real eps2 = (real)(nbody->eps * nbody->eps);
     struct hermite_body *now = r->now;
     uint64_t least = UINT64_MAX, *kept = nbody->scratch.data;
 #pragma omp parallel for num_threads(nbody->device->threads) \
@@ -34,7 +41,8 @@ static void evaluate(const struct run *r)
         b.a = b.j = (struct sim_real4){0, 0, 0, 0};
         for (int64_t j = 0; j < n && nbody->group[i] != SIM_GONE; j++)
             if (j != i)
-                met += hermite_add(&b, now[j].x, now[j].low, now[j].v, eps2);
+                met += hermite_add(&b, now[j].x, now[j].low, now[j].v,
+                                   pair_softness(r, i, j), r->spline);
         const real k =
             (real)(nbody->coupling == SIM_CHARGE ? -nbody->G * (double)b.x.w : nbody->G);
         now[i].a = (struct sim_real4){k * b.a.x, k * b.a.y, k * b.a.z, 0};
@@ -131,6 +139,9 @@ enum sim_status nbody_hermite_cpu(struct sim_nbody *nbody, struct sim_hermite *h
     r.old = (struct hermite_body *)((char *)nbody->scratch.data + SIM_NBODY_KEPT);
     r.now = r.old + nbody->n;
     r.merging = r.now + nbody->n;
+    r.spline = nbody->softening == SIM_SPLINE;
+    for (int g = 0; g <= UINT8_MAX; g++)
+        r.softness[g] = nbody_softness(nbody_eps_of(nbody, g), r.spline);
     load(&r);
     if (h->fresh) {
         SIM_TRY(merge(&r));

@@ -37,7 +37,8 @@ struct hermite_args {
     int64_t n, wanted;
     bool charge;
     double G, dt, eta, until;
-    real eps2;
+    real softness[SIM_GROUPS_MAX + 1]; /* of a body in each group; the last: gone */
+    int spline;
 };
 
 /* Which evaluation it is, and so what is asked of its outcome. */
@@ -89,15 +90,24 @@ static __global__ void __launch_bounds__(BLOCK)
         hermite_correct(&r.old[i], &r.now[i], (real)r.run->next);
 }
 
+static __device__ real softness_of(const struct hermite_args &r, int64_t i)
+{
+    const int group = r.group[i];
+    return r.softness[group < SIM_GROUPS_MAX ? group : SIM_GROUPS_MAX];
+}
+
 static __device__ struct hermite_body evaluated(const struct hermite_args &r, int64_t i)
 {
     struct hermite_body b = r.now[i];
+    const real own = softness_of(r, i);
     int met = 0;
     b.a = b.j = {0, 0, 0, 0};
     for (int64_t j = 0; j < r.n && r.group[i] != SIM_GONE; j++)
         if (j != i)
             met += hermite_add(&b, nbody_load(&r.now[j].x), nbody_load(&r.now[j].low),
-                               nbody_load(&r.now[j].v), r.eps2);
+                               nbody_load(&r.now[j].v),
+                               nbody_pair_softness(own, softness_of(r, j), r.spline),
+                               r.spline);
     const real k = (real)(r.charge ? -r.G * (double)b.x.w : r.G);
     b.a = {k * b.a.x, k * b.a.y, k * b.a.z, 0};
     b.j = {k * b.j.x, k * b.j.y, k * b.j.z, 0};
@@ -296,7 +306,9 @@ enum sim_status nbody_hermite_cuda(struct sim_nbody *nbody, struct sim_hermite *
     r->dt = nbody->dt;
     r->eta = h->eta;
     r->until = h->until;
-    r->eps2 = (real)(nbody->eps * nbody->eps);
+    r->spline = nbody->softening == SIM_SPLINE;
+    for (int g = 0; g <= SIM_GROUPS_MAX; g++)
+        r->softness[g] = nbody_softness(nbody_eps_of(nbody, g), r->spline);
     SIM_TRY(begin(&m));
     const enum sim_status status = take_steps(&m);
     if (status != SIM_OK && status != SIM_INTERRUPTED)

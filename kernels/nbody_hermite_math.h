@@ -2,7 +2,7 @@
  * Aarseth 1992, PASJ 44, 141), for both backends.
  *
  *     a_i = k_i sum_j m_j r / s^3,    s^2 = |r|^2 + eps^2,  r = x_j - x_i,  u = v_j - v_i
- *     j_i = k_i sum_j m_j (u / s^3 - 3 (r.u) r / s^5)
+ *     j_i = k_i sum_j m_j (u / s^3 - 3 (r.u) r / s^5)      (Plummer; the spline likewise)
  * Predicted: x + v h + a h^2/2 + j h^3/6,  v + a h + j h^2/2.
  * Corrected: v1 = v + (a + a1) h/2 + (j - j1) h^2/12,
  *            x1 = x + (v + v1) h/2 + (a - a1) h^2/12.
@@ -15,6 +15,7 @@
 #define NBODY_HERMITE_MATH_H
 
 #include "nbody_math.h"
+#include "nbody_soft_math.h"
 
 /* One body: w of x is the mass. */
 struct hermite_body {
@@ -29,26 +30,41 @@ SIM_FN void hermite_move(real *x, real *low, real d)
     *x = sum;
 }
 
-/* Add the pull of a source on a body at x, v to its a and j. Bodies at one place exert
- * nothing: returns 1 for them, else 0. */
-SIM_FN int hermite_add(struct hermite_body *to, struct sim_real4 x, struct sim_real4 low,
-                       struct sim_real4 v, real eps2)
+/* A source's share: a += w r, j += w u + g r, with w the weight and g its change in time.
+ */
+SIM_FN void hermite_share(struct hermite_body *to, const real *r, const real *u, real w,
+                          real g)
 {
-    const real rx = (x.x - to->x.x) + (low.x - to->low.x);
-    const real ry = (x.y - to->x.y) + (low.y - to->low.y);
-    const real rz = (x.z - to->x.z) + (low.z - to->low.z);
-    const real ux = v.x - to->v.x, uy = v.y - to->v.y, uz = v.z - to->v.z;
-    const real s2 = nbody_r2(rx, ry, rz, eps2);
-    if (s2 < NBODY_TINY)
+    to->a.x += w * r[0];
+    to->a.y += w * r[1];
+    to->a.z += w * r[2];
+    to->j.x += w * u[0] + g * r[0];
+    to->j.y += w * u[1] + g * r[1];
+    to->j.z += w * u[2] + g * r[2];
+}
+
+/* Add the pull of a source on a body at x, v to its a and j; `soft` is the pair's
+ * (nbody_soft_math.h). Bodies at one place without softening exert nothing: returns 1 for
+ * them, else 0. */
+SIM_FN int hermite_add(struct hermite_body *to, struct sim_real4 x, struct sim_real4 low,
+                       struct sim_real4 v, real soft, int spline)
+{
+    const real r[3] = {(x.x - to->x.x) + (low.x - to->low.x),
+                       (x.y - to->x.y) + (low.y - to->low.y),
+                       (x.z - to->x.z) + (low.z - to->low.z)};
+    const real u[3] = {v.x - to->v.x, v.y - to->v.y, v.z - to->v.z};
+    const real s2 = nbody_r2(r[0], r[1], r[2], spline ? (real)0 : soft);
+    const real approach = r[0] * u[0] + r[1] * u[1] + r[2] * u[2];
+    if (s2 < NBODY_TINY && nbody_is_hard(soft, spline))
         return 1;
+    if (spline) {
+        const real y = 1 / sim_sqrt(s2);
+        hermite_share(to, r, u, nbody_spline_weight(x.w, s2, y, soft),
+                      nbody_spline_slope(x.w, s2, y, soft) * approach);
+        return 0;
+    }
     const real w = x.w / (s2 * sim_sqrt(s2));
-    const real c = 3 * (rx * ux + ry * uy + rz * uz) / s2;
-    to->a.x += w * rx;
-    to->a.y += w * ry;
-    to->a.z += w * rz;
-    to->j.x += w * (ux - c * rx);
-    to->j.y += w * (uy - c * ry);
-    to->j.z += w * (uz - c * rz);
+    hermite_share(to, r, u, w, -3 * w * approach / s2);
     return 0;
 }
 

@@ -65,6 +65,21 @@ SIM_FN real nbody_spline_weight(real m, real r2, real y, real inverse_h)
     return nbody_guarded_weight(deep ? inner : outer, deep ? (real)1 : r2);
 }
 
+/* dw/dr / r of that weight, for Hermite's jerk: m (96 u - 384/5) / h^5, beyond u = 1/2
+ * m (64 u^3 t^3 - 3 m(u)) / r^5 with m(u) the mass within. */
+SIM_FN real nbody_spline_slope(real m, real r2, real y, real inverse_h)
+{
+    const real r = r2 < NBODY_TINY ? (real)0 : r2 * y;
+    const real u = r * inverse_h, t = u < 1 ? 1 - u : (real)0, t2 = t * t;
+    const real within =
+        1 - t2 * t2 * sim_fma(t, sim_fma(t, (real)(32 / 3.0), (real)-25.6), (real)16);
+    if (u < (real)0.5)
+        return nbody_weight(m, inverse_h) * (inverse_h * inverse_h) *
+               sim_fma((real)96, u, (real)-76.8);
+    const real shell = t > 0 ? 64 * (u * u * u) * (t2 * t) : (real)0;
+    return nbody_weight(m, y) * (y * y) * (shell - 3 * within);
+}
+
 /* The length of a body in a group; SIM_GONE has none, and no mass either. */
 SIM_FN double nbody_eps_of(const struct sim_nbody *nbody, int group)
 {

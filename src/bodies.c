@@ -34,10 +34,6 @@ static enum sim_status check_softening(const struct sim_bodies_desc *d)
                         "bodies: softening %g is too large for single "
                         "precision: use other units",
                         d->softening);
-    if (d->softening_kind == SIM_SPLINE && d->scheme == SIM_HERMITE4)
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "bodies: the spline has no jerk here: hermite4 needs "
-                        "softening_kind = \"plummer\"");
     return SIM_OK;
 }
 
@@ -328,8 +324,6 @@ void sim_bodies_settle_softening(struct sim_bodies *b)
 
 enum sim_status sim_bodies_soften(struct sim_bodies *b, uint64_t groups, double length)
 {
-    if (b->desc.scheme == SIM_HERMITE4 && groups != SIM_ALL_GROUPS)
-        return sim_fail(SIM_BAD_ARGUMENT, "soften: hermite4 takes one softening for all");
     SIM_TRY(sim_nbody_check_eps(length, b->desc.is_double));
     SIM_TRY(land(b));
     for (int g = 0; g < b->group_count; g++)

@@ -308,15 +308,17 @@ static void check_bits(struct sim_device *device, int64_t n, double eta, bool me
     struct sim_body *start = room((size_t)n, sizeof *start);
     struct sim_model now;
     cloud(start, n);
-    struct sim_bodies b = make(device,
-                               (struct sim_bodies_desc){.dt = 0.01,
-                                                        .scheme = SIM_HERMITE4,
-                                                        .corrections = 2,
-                                                        .softening = merging ? 0 : 0.01,
-                                                        .merge_distance = merging * 0.1,
-                                                        .eta = eta,
-                                                        .is_double = true},
-                               n, start);
+    struct sim_bodies b =
+        make(device,
+             (struct sim_bodies_desc){.dt = 0.01,
+                                      .scheme = SIM_HERMITE4,
+                                      .corrections = 2,
+                                      .softening = merging ? 0 : 0.1,
+                                      .softening_kind = n % 2 ? SIM_SPLINE : SIM_PLUMMER,
+                                      .merge_distance = merging * 0.1,
+                                      .eta = eta,
+                                      .is_double = true},
+             n, start);
     must(sim_bodies_advance(&b, 0.123));
     must(sim_bodies_step(&b, 50));
     must(sim_bodies_advance(&b, sim_bodies_time(&b) - 0.04));

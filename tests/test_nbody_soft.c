@@ -258,6 +258,51 @@ static double energy(struct sim_bodies *b)
     return sums.kinetic + potential;
 }
 
+/* Two bodies that fall through each other, with lengths of their own: Hermite's error
+ * falls with the fourth power of the step only if its jerk is right. */
+static double oscillate(struct sim_device *device, enum sim_softening kind, double dt)
+{
+    struct sim_bodies_desc desc = {.G = 1,
+                                   .dt = dt,
+                                   .corrections = 2,
+                                   .softening = 0.2,
+                                   .softening_kind = kind,
+                                   .scheme = SIM_HERMITE4,
+                                   .is_double = true};
+    struct sim_bodies b;
+    struct sim_model model;
+    must(sim_bodies_new(device, &desc, &b));
+    must(sim_model_new(2, &model));
+    model.bodies[0] = (struct sim_body){.mass = 1, .position = {-0.35, 0, 0}};
+    model.bodies[1] =
+        (struct sim_body){.mass = 0.5, .position = {0.35, 0, 0}, .velocity = {0, 0.4, 0}};
+    model.bodies[1].group = 1;
+    model.group_count = 2;
+    strcpy(model.groups[0], "a");
+    strcpy(model.groups[1], "b");
+    must(sim_bodies_add(&b, &model));
+    sim_model_free(&model);
+    must(sim_bodies_soften(&b, sim_bodies_select(&b, "b"), 0.3));
+    const double start = energy(&b);
+    double worst = 0;
+    for (int k = 0; k < 20; k++) {
+        must(sim_bodies_advance(&b, 0.2 * (k + 1)));
+        worst = fmax(worst, fabs(energy(&b) / start - 1));
+    }
+    sim_bodies_free(&b);
+    return worst;
+}
+
+static void test_hermite(struct sim_device *device, bool is_double)
+{
+    for (int kind = SIM_PLUMMER; kind <= SIM_SPLINE && is_double; kind++) {
+        const double coarse = oscillate(device, (enum sim_softening)kind, 0.02),
+                     fine = oscillate(device, (enum sim_softening)kind, 0.01);
+        if (!CHECK(coarse < 1e-4 && fine < coarse / 11))
+            printf("     kind %d: %.3g, %.3g\n", kind, coarse, fine);
+    }
+}
+
 static void check_time(struct sim_device *device, bool is_double, enum sim_softening kind,
                        bool by_group)
 {
@@ -296,6 +341,7 @@ int main(void)
     on_every_device(test_gradient);
     on_every_device(test_edge);
     on_every_device(test_meetings);
+    on_every_device(test_hermite);
     on_every_device(test_time);
     return check_report();
 }

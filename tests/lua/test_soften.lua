@@ -50,10 +50,6 @@ do
     check.fails("squared", stars.soften, stars, { length = 1e-30 })
 end
 check.fails({ "softening_kind", "spline" }, pair, { softening_kind = "splin" }, 1)
-check.fails("no jerk", pair, { softening_kind = "spline", integrator = "hermite4" }, 1)
-check.fails("one softening for all", function()
-    pair({ integrator = "hermite4" }, 1):soften { group = "disc", length = 1 }
-end)
 check.fails("one Plummer softening", function()
     pair({ softening_kind = "spline", softening = 1, pairs = "symmetric" }, 1):step()
 end)
