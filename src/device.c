@@ -155,7 +155,8 @@ enum sim_status sim_buffer_read(const struct sim_buffer *buffer, size_t offset, 
         return SIM_OK;
     struct sim_device *device = buffer->device;
     SIM_TRY(ready(device));
-    SIM_TRY(sim_device_finish(device));
+    device->stats.waits++;
+    SIM_TRY(device->ops->finish(device, false)); /* pictures may still come down */
     device->stats.bytes_down += bytes;
     return device->ops->download(device, to, inside(buffer, offset, bytes), bytes, NULL);
 }
@@ -201,7 +202,7 @@ enum sim_status sim_device_finish(struct sim_device *device)
 {
     SIM_TRY(sim_device_usable(device));
     device->stats.waits++;
-    return device->ops->finish(device);
+    return device->ops->finish(device, true);
 }
 
 enum sim_status sim_host_new(struct sim_device *device, size_t bytes, void **out)

@@ -1,8 +1,9 @@
 /* device.h - where simulation state lives: a CUDA GPU, or the CPU.
  *
  * A device owns memory and one in-order queue of work. Work is enqueued and returns at
- * once; only sim_buffer_read, sim_device_finish and sim_ticket_wait wait for it. On the
- * CPU every call has finished when it returns, which is a legal way to keep that promise.
+ * once; only sim_buffer_read, sim_device_finish and sim_ticket_wait wait for it. Pictures
+ * come down beside the queue, as they were when their read stood in it. On the CPU every
+ * call has finished when it returns, which is a legal way to keep that promise.
  * All traffic is counted in device->stats, so that a script can see that nothing but
  * pictures crosses to the host.
  *
@@ -35,16 +36,17 @@ struct sim_device_ops;
 struct sim_device {
     const struct sim_device_ops *ops;
     enum sim_device_kind kind;
-    int index;           /* CUDA ordinal; 0 for the CPU */
-    char name[256];      /* "NVIDIA H200", or the processor's model name */
-    uint64_t memory;     /* bytes in all */
-    int multiprocessors; /* CUDA; CPU: number of threads */
-    int threads;         /* CPU threads used in loops (also host loops beside CUDA) */
-    bool sync;           /* --sync: wait after each launch and time it */
-    bool poison;         /* tests: new buffers are filled with NaN bytes */
-    void *stream;        /* CUDA: the queue (cudaStream_t); CPU: NULL */
-    bool lost;           /* a sticky error: every later call repeats lost_text */
-    char lost_text[256];
+    int index;            /* CUDA ordinal; 0 for the CPU */
+    char name[256];       /* "NVIDIA H200", or the processor's model name */
+    uint64_t memory;      /* bytes in all */
+    int multiprocessors;  /* CUDA; CPU: number of threads */
+    int threads;          /* CPU threads used in loops (also host loops beside CUDA) */
+    bool sync;            /* --sync: wait after each launch and time it */
+    bool poison;          /* tests: new buffers are filled with NaN bytes */
+    void *stream;         /* CUDA: the queue (cudaStream_t); CPU: NULL */
+    void *picture_stream; /* CUDA: pictures on their way down */
+    bool lost;            /* a sticky error: every later call repeats lost_text */
+    char lost_text[512];
     struct sim_device_stats stats;
 };
 
@@ -72,7 +74,7 @@ struct sim_device_ops {
     enum sim_status (*copy)(struct sim_device *, void *to, const void *from,
                             size_t bytes);
     enum sim_status (*fill)(struct sim_device *, void *to, int byte, size_t bytes);
-    enum sim_status (*finish)(struct sim_device *);
+    enum sim_status (*finish)(struct sim_device *, bool pictures); /* also these */
     enum sim_status (*ticket_wait)(struct sim_ticket *);
     enum sim_status (*host_allocate)(struct sim_device *, size_t bytes, void **data);
     void (*host_release)(struct sim_device *, void *data);
@@ -104,8 +106,9 @@ enum sim_status sim_buffer_write(struct sim_buffer *buffer, size_t offset,
                                  const void *from, size_t bytes);
 enum sim_status sim_buffer_read(const struct sim_buffer *buffer, size_t offset, void *to,
                                 size_t bytes);
-/* As read, but does not wait: `to` (from sim_host_new) is whole after the ticket's wait.
- */
+/* As read, but does not wait, and what is enqueued after it does not wait for the copy
+ * either; it may write to the buffer and free it. `to` (from sim_host_new) is whole after
+ * the ticket's wait. */
 enum sim_status sim_buffer_read_later(const struct sim_buffer *buffer, size_t offset,
                                       void *to, size_t bytes, struct sim_ticket *ticket);
 enum sim_status sim_buffer_copy(struct sim_buffer *to, size_t to_offset,
@@ -116,8 +119,8 @@ enum sim_status sim_buffer_zero(struct sim_buffer *buffer);
 /* Wait for a ticket (any thread may) and free it; waiting twice is fine. */
 enum sim_status sim_ticket_wait(struct sim_ticket *ticket);
 
-/* Wait until all enqueued work is done; returns early with SIM_INTERRUPTED on a signal.
- */
+/* Wait until all enqueued work is done and all pictures are on the host; returns early
+ * with SIM_INTERRUPTED on a signal. */
 enum sim_status sim_device_finish(struct sim_device *device);
 
 /* Page-locked host memory, for pictures on their way down. */

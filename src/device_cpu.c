@@ -92,9 +92,9 @@ static enum sim_status fill(struct sim_device *device, void *to, int byte, size_
     return SIM_OK;
 }
 
-static enum sim_status finish(struct sim_device *device)
+static enum sim_status finish(struct sim_device *device, bool pictures)
 {
-    (void)device;
+    (void)device, (void)pictures;
     return sim_check_interrupt();
 }
 

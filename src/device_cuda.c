@@ -1,10 +1,16 @@
 /* device_cuda.c - a CUDA GPU as a device. The only C file that speaks the CUDA runtime
  * API.
  *
- * One stream per device. Memory comes from the stream-ordered pool where there is one:
- * freeing a picture must not wait for the queue, as cudaFree does. Every call is checked;
- * an error that CUDA keeps repeating (a crashed kernel, a GPU off the bus) marks the
- * device lost, and its first text is what everybody after it reports. */
+ * The queue is one stream. Pictures come down on a second one, each from a copy of its
+ * own: the queue makes the copy, lets the second stream at it by an event, and goes on
+ * with the steps; the second stream brings it to the host and gives its memory back, so
+ * that nothing is written over while it is read. Memory comes from the stream-ordered
+ * pool where there is one: freeing a picture must not wait for the queue, as cudaFree
+ * does; without a pool pictures come down in the queue.
+ *
+ * Every call is checked; an error that CUDA keeps repeating (a crashed kernel, a GPU off
+ * the bus) marks the device lost, and its first text is what everybody after it reports.
+ */
 #include "device.h"
 
 #include <cuda_runtime_api.h>
@@ -53,6 +59,28 @@ static uint64_t free_memory(struct sim_device *device)
     return unused + (reserved - used);
 }
 
+/* Until all that is in a stream now is done. Short waits spin, long ones sleep; either
+ * way Ctrl-C is seen. */
+static enum sim_status wait_for(struct sim_device *device, cudaStream_t stream)
+{
+    const struct timespec nap = {.tv_nsec = 50000};
+    for (long turn = 0;; turn++) {
+        cudaError_t error = cudaStreamQuery(stream);
+        if (error != cudaErrorNotReady)
+            return checked(device, error, "running a kernel");
+        cudaGetLastError(); /* "not ready" is none, but the next launch might report it */
+        SIM_TRY(sim_check_interrupt());
+        if (turn > 200)
+            nanosleep(&nap, NULL);
+    }
+}
+
+static enum sim_status finish(struct sim_device *device, bool pictures)
+{
+    SIM_TRY(wait_for(device, device->stream));
+    return pictures ? wait_for(device, device->picture_stream) : SIM_OK;
+}
+
 static cudaError_t try_allocate(struct sim_device *device, size_t bytes, void **data)
 {
     cudaStream_t stream = device->stream;
@@ -69,7 +97,7 @@ static enum sim_status allocate(struct sim_device *device, size_t bytes, const c
     *data = NULL;
     cudaError_t error = try_allocate(device, bytes, data);
     if (error == cudaErrorMemoryAllocation) {
-        SIM_TRY(device->ops->finish(device)); /* what is being freed may suffice */
+        SIM_TRY(finish(device, true)); /* what is being freed may suffice */
         error = try_allocate(device, bytes, data);
     }
     if (error != cudaErrorMemoryAllocation)
@@ -103,49 +131,81 @@ static enum sim_status upload(struct sim_device *device, void *to, const void *f
     return checked(device, error, "copying to the device");
 }
 
-static enum sim_status wait_for(struct sim_device *device, cudaEvent_t event)
+static enum sim_status copy(struct sim_device *device, void *to, const void *from,
+                            size_t bytes)
 {
-    /* Short waits spin, long ones sleep; either way Ctrl-C is seen. */
-    const struct timespec nap = {.tv_nsec = 50000};
-    for (long turn = 0;; turn++) {
-        cudaError_t error = cudaEventQuery(event);
-        if (error != cudaErrorNotReady)
-            return checked(device, error, "running a kernel");
-        SIM_TRY(sim_check_interrupt());
-        if (turn > 200)
-            nanosleep(&nap, NULL);
+    return checked(
+        device,
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device->stream),
+        "copying on the device");
+}
+
+/* A copy of its own for a download, made by the queue; NULL when there is no memory for
+ * it. Work enqueued from now on may write over `from`. It is given back by the device,
+ * nobody knows when, and so not counted as held by the script. */
+static enum sim_status stage(struct sim_device *device, const void *from, size_t bytes,
+                             void **staged)
+{
+    cudaEvent_t made;
+    *staged = NULL;
+    cudaError_t error = has_pool(device) ? try_allocate(device, bytes, staged)
+                                         : cudaErrorMemoryAllocation;
+    if (error == cudaErrorMemoryAllocation) {
+        *staged = NULL;
+        return SIM_OK;
     }
-}
-
-static enum sim_status finish(struct sim_device *device)
-{
-    cudaEvent_t event;
-    SIM_TRY(checked(device, cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+    SIM_TRY(checked(device, error, "allocating"));
+    SIM_TRY(copy(device, *staged, from, bytes));
+    SIM_TRY(checked(device, cudaEventCreateWithFlags(&made, cudaEventDisableTiming),
                     "making an event"));
-    enum sim_status status =
-        checked(device, cudaEventRecord(event, device->stream), "running a kernel");
-    if (status == SIM_OK)
-        status = wait_for(device, event);
-    cudaEventDestroy(event);
-    return status;
+    error = cudaEventRecord(made, device->stream);
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(device->picture_stream, made, 0);
+    cudaEventDestroy(made); /* at once; what waits for it goes on waiting */
+    return checked(device, error, "copying to the host");
 }
 
-static enum sim_status download(struct sim_device *device, void *to, const void *from,
-                                size_t bytes, struct sim_ticket *ticket)
+static cudaError_t enqueue_download(struct sim_device *device, void *to, const void *from,
+                                    void *staged, size_t bytes, cudaEvent_t done)
 {
-    cudaStream_t stream = device->stream;
-    SIM_TRY(checked(device,
-                    cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream),
-                    "copying to the host"));
-    if (!ticket)
-        return checked(device, cudaStreamSynchronize(stream), "copying to the host");
+    cudaStream_t stream = staged ? device->picture_stream : device->stream;
+    cudaError_t error = cudaMemcpyAsync(to, staged ? staged : from, bytes,
+                                        cudaMemcpyDeviceToHost, stream);
+    if (error == cudaSuccess && staged)
+        error = cudaFreeAsync(staged, stream);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(done, stream);
+    if (error == cudaSuccess && device->sync) /* or it runs beside a kernel being timed */
+        error = cudaStreamSynchronize(stream);
+    return error;
+}
+
+static enum sim_status download_later(struct sim_device *device, void *to,
+                                      const void *from, size_t bytes,
+                                      struct sim_ticket *ticket)
+{
+    void *staged;
     cudaEvent_t event;
+    SIM_TRY(stage(device, from, bytes, &staged));
     SIM_TRY(checked(
         device,
         cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
         "making an event"));
     ticket->event = event;
-    return checked(device, cudaEventRecord(event, stream), "copying to the host");
+    return checked(device, enqueue_download(device, to, from, staged, bytes, event),
+                   "copying to the host");
+}
+
+static enum sim_status download(struct sim_device *device, void *to, const void *from,
+                                size_t bytes, struct sim_ticket *ticket)
+{
+    if (ticket)
+        return download_later(device, to, from, bytes, ticket);
+    cudaStream_t stream = device->stream;
+    SIM_TRY(checked(device,
+                    cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream),
+                    "copying to the host"));
+    return checked(device, cudaStreamSynchronize(stream), "copying to the host");
 }
 
 static enum sim_status ticket_wait(struct sim_ticket *ticket)
@@ -162,15 +222,6 @@ static enum sim_status ticket_wait(struct sim_ticket *ticket)
         return SIM_OK;
     return sim_fail(SIM_DEVICE, "the GPU (cuda:%d) was lost: %s", ticket->device->index,
                     cudaGetErrorString(error));
-}
-
-static enum sim_status copy(struct sim_device *device, void *to, const void *from,
-                            size_t bytes)
-{
-    return checked(
-        device,
-        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, device->stream),
-        "copying on the device");
 }
 
 static enum sim_status fill(struct sim_device *device, void *to, int byte, size_t bytes)
@@ -197,6 +248,8 @@ static void host_release(struct sim_device *device, void *data)
 
 static void close_device(struct sim_device *device)
 {
+    if (device->picture_stream && !device->lost)
+        cudaStreamDestroy(device->picture_stream);
     if (device->stream && !device->lost)
         cudaStreamDestroy(device->stream);
     free(device);
@@ -243,11 +296,26 @@ enum sim_status sim_device_cuda_describe(int index, char *text, size_t size)
     return SIM_OK;
 }
 
+/* The pool keeps freed memory for the next picture. It must not make one stream wait for
+ * what the other frees: the steps would wait for a picture's way down. */
+static enum sim_status set_up_pool(struct sim_device *device)
+{
+    uint64_t keep = UINT64_MAX;
+    int wait = 0;
+    cudaMemPool_t pool;
+    cudaError_t error = cudaDeviceGetDefaultMemPool(&pool, device->index);
+    if (error == cudaSuccess)
+        error = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    if (error == cudaSuccess)
+        error = cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies,
+                                        &wait);
+    return checked(device, error, "opening");
+}
+
 static enum sim_status set_up(struct sim_device *device)
 {
     struct cudaDeviceProp properties;
     cudaStream_t stream;
-    cudaMemPool_t pool;
     SIM_TRY(checked(device, cudaSetDevice(device->index), "opening"));
     SIM_TRY(
         checked(device, cudaGetDeviceProperties(&properties, device->index), "opening"));
@@ -257,15 +325,10 @@ static enum sim_status set_up(struct sim_device *device)
     SIM_TRY(checked(device, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                     "opening"));
     device->stream = stream;
-    if (has_pool(device)) { /* keep freed memory for the next picture */
-        uint64_t keep = UINT64_MAX;
-        SIM_TRY(checked(device, cudaDeviceGetDefaultMemPool(&pool, device->index),
-                        "opening"));
-        SIM_TRY(checked(
-            device, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
-            "opening"));
-    }
-    return SIM_OK;
+    SIM_TRY(checked(device, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                    "opening"));
+    device->picture_stream = stream;
+    return has_pool(device) ? set_up_pool(device) : SIM_OK;
 }
 
 enum sim_status sim_device_cuda_open(int index, struct sim_device **out)

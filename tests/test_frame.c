@@ -262,6 +262,39 @@ static void test_many_through_few(int threads, int slots, int count, bool take)
     folder_remove();
 }
 
+/* One picture in device memory, drawn anew as soon as it was saved, while what was saved
+ * may still be on its way; and a number read meanwhile. */
+static void test_drawn_over(void)
+{
+    enum { COUNT = 9, WIDTH = 700, HEIGHT = 500 };
+    struct sim_frames *frames;
+    struct sim_image image = picture(WIDTH, HEIGHT, 0);
+    uint64_t down = device->stats.bytes_down;
+    folder_new();
+    CHECK_OK(sim_frames_open(device, 2, 3, &frames));
+    for (int i = 0; i < COUNT; i++) {
+        char name[32];
+        uint8_t corner = 1;
+        struct sim_image next = picture(WIDTH, HEIGHT, i + 1);
+        snprintf(name, sizeof name, "%d.png", i);
+        CHECK_OK(sim_frames_save(frames, &image, in_folder(name), "", NULL));
+        CHECK_OK(sim_buffer_copy(&image.pixels, 0, &next.pixels, 0, image.tail_offset));
+        CHECK_OK(sim_buffer_read(&image.pixels, 0, &corner, 1));
+        CHECK(corner == byte_at(0, i + 1));
+        sim_image_free(&next);
+    }
+    CHECK(device->stats.bytes_down - down == COUNT * (sim_image_bytes(&image) + 1));
+    sim_image_free(&image);
+    CHECK_OK(sim_frames_finish(frames));
+    for (int i = 0; i < COUNT; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%d.png", i);
+        CHECK(holds(in_folder(name), WIDTH, HEIGHT, i));
+    }
+    sim_frames_close(frames, 1);
+    folder_remove();
+}
+
 /* The later of two pictures for one path stays, though the earlier is slower by far. */
 static void test_same_path(void)
 {
@@ -556,8 +589,8 @@ static void test_checks(void)
     CHECK_OK(sim_frames_open(device, 1, 2, &frames));
     struct sim_image image = picture(30, 20, 1);
     image.check_count = 2;
-    image.checks[0] = (struct sim_image_check){SIM_CHECK_BODY, "stars", 0, 9, 0.5};
-    image.checks[1] = (struct sim_image_check){SIM_CHECK_FIELD, "dye", 10, 9, 0.5};
+    image.checks[0] = (struct sim_image_check){SIM_CHECK_BODY, "stars", 0, 9, 0.5, 0};
+    image.checks[1] = (struct sim_image_check){SIM_CHECK_FIELD, "dye", 10, 9, 0.5, 0};
     tail.found[0] = tail.found[1] = INT64_MAX;
     CHECK_OK(sim_buffer_write(&image.pixels, image.tail_offset, &tail, sizeof tail));
     CHECK_OK(sim_frames_save(frames, &image, in_folder("good.png"), "", NULL));
@@ -731,6 +764,7 @@ static void test_on(void)
     test_many_through_few(1, 1, 20, true);
     test_many_through_few(3, 2, 100, true);
     test_many_through_few(4, 7, 200, false);
+    test_drawn_over();
     test_same_path();
     test_dawdling_disk();
     test_same_bytes();
