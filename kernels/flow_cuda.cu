@@ -3,6 +3,7 @@
  * give its maximum takes the decision. Nothing waits: a step that is not to
  * be done any more (control->skip) is passed over by every kernel. */
 #include "flow_cuda.h"
+#include "flow_cuda_max.cuh"
 #include "flow_plan.h"
 
 static enum sim_status poisson_pass(struct sim_poisson_system *s, enum poisson_pass pass,
@@ -24,6 +25,8 @@ static bool poisson_done(const struct sim_poisson_system *)
 
 static enum sim_status poisson_gradients(struct sim_poisson_system *s)
 {
+    if (s->transform)
+        SIM_TRY(poisson_transform_cuda(s));
     return poisson_solve_cuda(s);
 }
 
@@ -182,54 +185,9 @@ static __global__ void __launch_bounds__(FLOW_BALANCE_LANES)
 
 enum { SIZE_U, SIZE_V, SIZE_FORCE, SIZE_B, SIZE_TENTATIVE, SIZE_CHANGE };
 
-/* A block's maximum into control->size: whole numbers, whose order of arrival cannot be
- * seen. All threads call. */
-static __device__ void offer(struct sim_flow_control *control, int which, int64_t size)
-{
-    __shared__ int64_t warp[FLOW_UP];
-    for (int half = 16; half >= 1; half /= 2) {
-        const int64_t other = __shfl_down_sync(0xffffffffu, size, half);
-        size = other > size ? other : size;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0)
-        warp[threadIdx.y] = size;
-    __syncthreads();
-    if (threadIdx.x != 0 || threadIdx.y != 0)
-        return;
-    for (int k = 1; k < FLOW_UP; k++)
-        size = warp[k] > size ? warp[k] : size;
-    atomicMax((long long *)&control->size[which], (long long)size);
-}
-
-/* By the thread that offers: true in the block that is the last to have done so. */
-static __device__ bool is_last(struct sim_flow_control *control)
-{
-    unsigned long long *arrived = (unsigned long long *)&control->arrived;
-    __threadfence();
-    if (atomicAdd(arrived, 1ull) + 1 < (unsigned long long)gridDim.x)
-        return false;
-    __threadfence();
-    *arrived = 0;
-    return true;
-}
-
-static __device__ double taken(struct sim_flow_control *control, int which)
-{
-    volatile int64_t *size = &control->size[which];
-    const int64_t most = *size;
-    *size = 0;
-    return poisson_of_size((poisson_bits)most);
-}
-
 static __device__ int64_t size_of_double(double value)
 {
     return __double_as_longlong(value) & INT64_MAX;
-}
-
-static __device__ __forceinline__ int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
@@ -249,15 +207,16 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
     }
     if (!varies)
         force = size_of_double(flow_force_constant(&a));
-    offer(a.control, SIZE_U, u);
-    offer(a.control, SIZE_V, v);
-    offer(a.control, SIZE_FORCE, force);
-    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(a.control))
+    offer(&a.control->size[SIZE_U], u);
+    offer(&a.control->size[SIZE_V], v);
+    offer(&a.control->size[SIZE_FORCE], force);
+    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(&a.control->arrived))
         return;
     const double most =
         __longlong_as_double(*(volatile int64_t *)&a.control->size[SIZE_FORCE]);
-    (void)taken(a.control, SIZE_FORCE);
-    const double most_u = taken(a.control, SIZE_U), most_v = taken(a.control, SIZE_V);
+    (void)taken(&a.control->size[SIZE_FORCE]);
+    const double most_u = taken(&a.control->size[SIZE_U]),
+                 most_v = taken(&a.control->size[SIZE_V]);
     flow_begin(&limits, a.control, most_u, most_v, most);
 }
 
@@ -286,11 +245,12 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
         if (j == 0)
             a.solution[c - a.pitch] = 0;
     }
-    offer(a.control, SIZE_B, largest);
-    offer(a.control, SIZE_TENTATIVE, tentative);
-    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(a.control))
+    offer(&a.control->size[SIZE_B], largest);
+    offer(&a.control->size[SIZE_TENTATIVE], tentative);
+    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(&a.control->arrived))
         return;
-    const double b = taken(a.control, SIZE_B), f = taken(a.control, SIZE_TENTATIVE);
+    const double b = taken(&a.control->size[SIZE_B]),
+                 f = taken(&a.control->size[SIZE_TENTATIVE]);
     flow_tolerate(a.control, tolerance, limits.dx, limits.dy, b, f);
 }
 
@@ -325,10 +285,10 @@ static __global__ void __launch_bounds__(FLOW_ACROSS *FLOW_UP)
         if (ends && has_u && has_v)
             a.p[c] = p + x * inv_dt;
     }
-    offer(a.control, SIZE_CHANGE, change);
-    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(a.control))
+    offer(&a.control->size[SIZE_CHANGE], change);
+    if (threadIdx.x != 0 || threadIdx.y != 0 || !is_last(&a.control->arrived))
         return;
-    a.control->largest_change = taken(a.control, SIZE_CHANGE);
+    a.control->largest_change = taken(&a.control->size[SIZE_CHANGE]);
     if (ends)
         flow_end(a.control);
 }

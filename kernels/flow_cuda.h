@@ -111,13 +111,16 @@ static inline unsigned flow_row_blocks(int64_t rows)
 
 /* The passes of poisson_plan.h (flow_cuda_poisson.cu), and what is asked of a flow
  * (flow_cuda_query.cu). */
-#define poisson_pass_cuda  SIM_TYPED(poisson_pass_cuda)
-#define poisson_wrap_cuda  SIM_TYPED(poisson_wrap_cuda)
-#define poisson_solve_cuda SIM_TYPED(poisson_solve_cuda)
+#define poisson_pass_cuda      SIM_TYPED(poisson_pass_cuda)
+#define poisson_wrap_cuda      SIM_TYPED(poisson_wrap_cuda)
+#define poisson_solve_cuda     SIM_TYPED(poisson_solve_cuda)
+#define poisson_transform_cuda SIM_TYPED(poisson_transform_cuda)
 enum sim_status poisson_pass_cuda(struct sim_poisson_system *s, int pass, int level);
 enum sim_status poisson_wrap_cuda(struct sim_poisson_system *s, int level, void *array);
 /* Multigrid and conjugate gradients, whole (flow_cuda_solve.cu). */
 enum sim_status poisson_solve_cuda(struct sim_poisson_system *s);
+/* By s->transform, once (flow_cuda_transform.cu); what it leaves is for the other. */
+enum sim_status poisson_transform_cuda(struct sim_poisson_system *s);
 
 #define flow_derive_cuda  SIM_TYPED(flow_derive_cuda)
 #define flow_measure_cuda SIM_TYPED(flow_measure_cuda)

@@ -13,6 +13,9 @@
  * and not red-black sweeps, so that a mirrored problem gives the mirrored bits, vectors
  * are whole and periodic sides of odd length need no third colour.
  *
+ * In an empty rectangle between closed or periodic sides the GPU may do it by transforms
+ * at one go.
+ *
  * Every level covers two cells of the finer one along an axis that couples as strongly as
  * the other one or nearly so, and one along an axis that couples more weakly.
  *
@@ -26,14 +29,20 @@
 
 #include "../src/device.h"
 
-#define SIM_POISSON_LEVELS 40 /* enough for any grid: each has half the cells or fewer \
-                               */
+#define SIM_POISSON_LEVELS 40 /* enough for any grid: each has half the cells */
 #define SIM_POISSON_COARSE 4  /* a level with both sides at most this is the last */
 
 #define SIM_POISSON_SWEEPS 12 /* double sweeps there */
 #define SIM_POISSON_SUMS   16 /* doubles a tile of 32 x 32 cells */
 
-enum sim_poisson_method { SIM_MULTIGRID, SIM_JACOBI, SIM_SOR };
+/* The last two are multigrid's cycles after a transform, where there is one. */
+enum sim_poisson_method {
+    SIM_MULTIGRID,
+    SIM_JACOBI,
+    SIM_SOR,
+    SIM_TRANSFORM,
+    SIM_AUTO,
+};
 
 /* On the device. Doubles, so that both precisions and both backends share it. */
 struct sim_poisson_control {
@@ -42,12 +51,13 @@ struct sim_poisson_control {
     double best;
     double first; /* before the solve */
     double rho, alpha, beta;
-    int64_t done;    /* passes do nothing; also while a step is passed over */
-    int64_t cycles;  /* of this solve */
-    int64_t total;   /* of all */
-    int64_t flat;    /* cycles in a row that gained nothing */
-    int64_t stalled; /* solves that ended above their limit */
-    uint64_t met;    /* how often blocks came to a barrier (GPU) */
+    int64_t done;       /* passes do nothing; also while a step is passed over */
+    int64_t cycles;     /* of this solve */
+    int64_t total;      /* of all */
+    int64_t flat;       /* cycles in a row that gained nothing */
+    int64_t stalled;    /* solves that ended above their limit */
+    int64_t transforms; /* of all solves */
+    uint64_t met;       /* how often blocks came to a barrier (GPU) */
 };
 
 struct sim_poisson_level {
@@ -55,6 +65,18 @@ struct sim_poisson_level {
     int fx, fy; /* fine cells of this level in a cell of the next, along x and y */
     void *cx, *cy, *di; /* coefficients; 1 over their sum, 0 in a cell without any */
     void *b, *x, *t;
+};
+
+/* The direct solve of an empty rectangle (GPU): a table and two plans of cuFFT, which are
+ * made in src/flow_transform.c; formulas in poisson_transform_math.h. */
+struct sim_poisson_transform {
+    int forward, inverse; /* plans */
+    int (*run_forward)(int plan, void *from, void *to);
+    int (*run_inverse)(int plan, void *from, void *to);
+    void *work, *spectrum;       /* [ny][nx] reals, [ny][nx/2 + 1] complex numbers */
+    const void *mode_x, *mode_y; /* struct poisson_mode, [nx/2 + 1] and [ny/2 + 1] */
+    int64_t *count;              /* a maximum under way, blocks that gave theirs; 0 */
+    double across, up;           /* coefficients of open faces */
 };
 
 struct sim_poisson_system {
@@ -71,6 +93,7 @@ struct sim_poisson_system {
     enum sim_poisson_method method;
     double omega;   /* SOR */
     int iterations; /* most cycles; of Jacobi and SOR: exactly so many sweeps */
+    const struct sim_poisson_transform *transform; /* before the cycles; NULL: none */
 };
 
 #endif

@@ -45,7 +45,8 @@ static enum sim_status poisson_sweeps(struct sim_poisson_system *s)
  * 0 before, and the control has been set by poisson_begin. */
 static enum sim_status poisson_solve(struct sim_poisson_system *s)
 {
-    return s->method == SIM_MULTIGRID ? poisson_gradients(s) : poisson_sweeps(s);
+    const bool sweeps = s->method == SIM_JACOBI || s->method == SIM_SOR;
+    return sweeps ? poisson_sweeps(s) : poisson_gradients(s);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* flow.c - the flow's arrays and tables, obstacles and forces, and stepping. Sides are
  * set in flow_sides.c, obstacles become grid tables in flow_solid.c, the pressure's grids
- * are made in flow_levels.c, what is asked for is answered in flow_query.c; loops over
- * cells are in kernels/flow_*. */
+ * are made in flow_levels.c and its solver is chosen in flow_transform.c, what is asked
+ * for is answered in flow_query.c; loops over cells are in kernels/flow_*. */
 #include "flow.h"
 
 #include <math.h>
@@ -240,6 +240,7 @@ void sim_flow_free(struct sim_flow *f)
                                       &f->emitters,
                                       &f->veil};
     free_scalars(f);
+    sim_flow_free_transform(f);
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         sim_buffer_free(own[k]);
     for (int l = 0; l < SIM_POISSON_LEVELS; l++)
@@ -441,6 +442,8 @@ static enum sim_status build(struct sim_flow *f)
         status = sim_flow_build_regions(f, flags);
     if (status == SIM_OK)
         status = sim_flow_build_levels(f, flags);
+    if (status == SIM_OK)
+        status = sim_flow_choose_solver(f, flags);
     if (status == SIM_OK)
         status = upload_flags(f, flags);
     if (status == SIM_OK)

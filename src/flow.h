@@ -11,6 +11,7 @@
 #define SIM_FLOW_H
 
 #include "../kernels/flow.h"
+#include "fft_library.h"
 #include "field.h"
 
 #define SIM_FLOW_NAME      24
@@ -30,8 +31,8 @@ struct sim_flow_desc {
     double dt_max;  /* 0: no bound */
     double tolerance;
     bool is_double;
-    enum sim_flow_wall wall; /* of obstacles */
-    enum sim_poisson_method method;
+    enum sim_flow_wall wall;        /* of obstacles */
+    enum sim_poisson_method method; /* sim_flow_solver says what SIM_AUTO is */
     int iterations; /* most cycles; Jacobi and SOR: exactly so many sweeps */
     double omega;   /* of SOR */
     double force[2];
@@ -85,6 +86,17 @@ enum sim_flow_view { /* fields that a script can ask for, before the scalars */
                      SIM_FLOW_VIEWS = SIM_FLOW_VIEW_DERIVED + SIM_FLOW_DERIVED_COUNT
 };
 
+#define SIM_FLOW_TRANSFORM_BUFFERS 6
+
+/* The direct solve of the pressure, if it was ever wanted. */
+struct sim_flow_transform {
+    bool made;
+    int plans; /* how many of the two there are */
+    struct sim_poisson_transform solver;
+    struct sim_buffer own[SIM_FLOW_TRANSFORM_BUFFERS];
+    char why[256]; /* SIM_AUTO: why it is not done; "" */
+};
+
 struct sim_flow {
     struct sim_flow_desc desc;
     const struct sim_flow_ops *ops;
@@ -95,6 +107,7 @@ struct sim_flow {
     struct sim_buffer scalar[SIM_FLOW_SCALARS][2], scalar_edge[SIM_FLOW_SCALARS],
         hold[SIM_FLOW_SCALARS], held[SIM_FLOW_SCALARS], force_field[2];
     struct sim_buffer derived[SIM_FLOW_DERIVED_COUNT], markers, emitters;
+    struct sim_flow_transform transform; /* system.poisson points into it */
 
     /* host */
     struct sim_flow_edge *edge; /* west, east, south, north */
@@ -185,6 +198,10 @@ enum sim_status sim_flow_project(struct sim_flow *f);
 /* --- asking: these wait ------------------------------------------------------------- */
 
 enum sim_status sim_flow_control(struct sim_flow *f, struct sim_flow_control *out);
+/* What the pressure is solved by now; *why: what is in the way of "transform", where that
+ * was to be found out (SIM_AUTO), or NULL. Prepares; does not wait. */
+enum sim_status sim_flow_solver(struct sim_flow *f, enum sim_poisson_method *method,
+                                const char **why);
 /* max |div u| h / U, U the largest velocity component; 0 at rest. */
 enum sim_status sim_flow_divergence(struct sim_flow *f, double *out);
 /* The pressure at a point: between the four cells around it; where some of them are
@@ -216,6 +233,11 @@ enum sim_status sim_flow_upload(struct sim_flow *f, int64_t nx, int64_t ny,
 enum sim_status sim_flow_build_solid(struct sim_flow *f, uint8_t *flags);
 enum sim_status sim_flow_build_regions(struct sim_flow *f, const uint8_t *flags);
 enum sim_status sim_flow_build_levels(struct sim_flow *f, const uint8_t *flags);
+enum sim_status sim_flow_choose_solver(struct sim_flow *f, const uint8_t *flags);
+void sim_flow_free_transform(struct sim_flow *f);
+/* cos and sin of pi k/2n, eigenvalues of modes k and n - k, k = 0 .. n/2 (struct
+ * poisson_mode). */
+void sim_flow_modes(int64_t n, bool periodic, double coefficient, double (*out)[4]);
 int sim_flow_find_obstacle(const struct sim_flow *f, const char *name); /* -1: none */
 /* Is cell k of the side in the part of it, [from, to), that is meant? */
 bool sim_flow_part_has(const struct sim_flow *f, int side, int64_t k, bool part,

@@ -17,7 +17,10 @@ struct box {
 
 static const char *const precision_words[] = {"single", "double", NULL};
 static const char *const wall_words[] = {"cut", "staircase", NULL};
-static const char *const solver_words[] = {"multigrid", "jacobi", "sor", NULL};
+static const char *const solver_words[] = {"auto", "multigrid", "jacobi",
+                                           "sor",  "transform", NULL};
+static const enum sim_poisson_method solvers[] = {SIM_AUTO, SIM_MULTIGRID, SIM_JACOBI,
+                                                  SIM_SOR, SIM_TRANSFORM};
 
 struct desc {
     struct sim_flow_desc flow;
@@ -121,7 +124,11 @@ static const struct lua_param flow_params[] = {
      .kind = LUA_PARAM_CHOICE,
      .words = solver_words,
      .offset = AT(solver),
-     .help = "of the pressure; the last two do as many sweeps as told, converged or not"},
+     .help = "of the pressure. multigrid: any scene, and the same bits on CPU and GPU; "
+             "transform: at one go, to the tolerance, in an empty rectangle without a "
+             "prescribed pressure on a GPU with cuFFT; auto: whichever of the two was "
+             "measured to be faster (f:solver() says). jacobi and sor do as many sweeps "
+             "as told, converged or not"},
     {.name = "iterations",
      .kind = LUA_PARAM_INTEGER,
      .number = 100,
@@ -129,7 +136,7 @@ static const struct lua_param flow_params[] = {
      .max = 1 << 20,
      .offset = AT(iterations),
      .present = AT(has_iterations),
-     .help = "most cycles of multigrid; exactly so many sweeps of the others"},
+     .help = "most cycles of multigrid; exactly so many sweeps of jacobi and sor"},
     {.name = "omega",
      .kind = LUA_PARAM_NUMBER,
      .number = 1.7,
@@ -187,9 +194,10 @@ static void read_desc(lua_State *L, struct desc *d)
     sim_lua_read(L, 1, &sim_flow_set, d);
     set_cells(L, d);
     set_viscosity(L, d);
-    if (d->solver != SIM_SOR && d->has_omega)
+    to->method = solvers[d->solver];
+    if (to->method != SIM_SOR && d->has_omega)
         sim_lua_error(L, "sim.flow: omega belongs to solver = \"sor\"");
-    if (d->solver != SIM_MULTIGRID && !d->has_iterations)
+    if ((to->method == SIM_JACOBI || to->method == SIM_SOR) && !d->has_iterations)
         sim_lua_error(L,
                       "sim.flow: solver = \"%s\" needs iterations, the number of "
                       "sweeps",
@@ -200,7 +208,6 @@ static void read_desc(lua_State *L, struct desc *d)
     if (!d->has_tolerance)
         to->tolerance = to->is_double ? 1e-10 : 1e-6;
     to->wall = d->wall == 0 ? SIM_FLOW_CUT_CELLS : SIM_FLOW_STAIRCASE;
-    to->method = (enum sim_poisson_method)d->solver;
     to->iterations = (int)d->iterations;
 }
 
@@ -339,14 +346,32 @@ static int flow_residual(lua_State *L)
     return 1;
 }
 
-/* f:cycles() -> of the last solve, of all, solves that ended above the tolerance */
+/* f:cycles() -> of the last solve, of all, solves that ended above the tolerance; and how
+ * many were begun by a transform */
 static int flow_cycles(lua_State *L)
 {
     const struct sim_flow_control control = ask(L, "cycles");
     lua_pushinteger(L, control.solve.cycles);
     lua_pushinteger(L, control.solve.total);
     lua_pushinteger(L, control.solve.stalled);
-    return 3;
+    lua_pushinteger(L, control.solve.transforms);
+    return 4;
+}
+
+/* f:solver() -> its word, "auto" being one or the other by now; what was in the way of
+ * the transform, or nil */
+static int flow_solver(lua_State *L)
+{
+    enum sim_poisson_method method;
+    const char *why;
+    int word = 1;
+    sim_lua_enter(L);
+    sim_lua_try(L, sim_flow_solver(sim_lua_check_flow(L, "solver"), &method, &why));
+    while (solvers[word] != method)
+        word++;
+    lua_pushstring(L, solver_words[word]);
+    lua_pushstring(L, why);
+    return 2;
 }
 
 /* f:steady(threshold): did the last step change the velocity, relative to the largest one
@@ -534,6 +559,7 @@ void sim_lua_open_flow(lua_State *L)
         {"pressure_at", flow_pressure_at},
         {"residual", flow_residual},
         {"cycles", flow_cycles},
+        {"solver", flow_solver},
         {"steady", flow_steady},
         {"field", flow_field},
         {NULL, NULL},
