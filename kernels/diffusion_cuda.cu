@@ -234,7 +234,7 @@ static int depth_best(const struct sim_diffusion_system *system)
         return cells < 30000000 ? 4 : 8;
     if (sizeof(real) == 8)
         return cells < 6000000 ? 4 : 8;
-    return cells < 150000000 ? 8 : 12;
+    return cells < 6000000 ? 6 : cells < 150000000 ? 8 : 12;
 }
 
 /* Few members leave most of the GPU idle, but many steps in one launch win back more. */

@@ -418,11 +418,12 @@ static const struct entry entries[] = {
     ENTRY(SIM_REACTION_NONE, true, 4, 4, 12),  ENTRY(SIM_GRAY_SCOTT, false, 2, 4, 12),
     ENTRY(SIM_GRAY_SCOTT, false, 4, 4, 8),
 #else
-    ENTRY(SIM_REACTION_NONE, false, 1, 8, 16), ENTRY(SIM_REACTION_NONE, false, 2, 8, 16),
-    ENTRY(SIM_REACTION_NONE, false, 4, 8, 12), ENTRY(SIM_REACTION_NONE, false, 8, 4, 16),
-    ENTRY(SIM_REACTION_NONE, false, 8, 8, 8),  ENTRY(SIM_REACTION_NONE, false, 12, 4, 12),
-    ENTRY(SIM_REACTION_NONE, true, 4, 8, 12),  ENTRY(SIM_GRAY_SCOTT, false, 2, 4, 16),
-    ENTRY(SIM_GRAY_SCOTT, false, 4, 4, 12),    ENTRY(SIM_GRAY_SCOTT, false, 8, 4, 8),
+    ENTRY(SIM_REACTION_NONE, false, 1, 8, 16),  ENTRY(SIM_REACTION_NONE, false, 2, 8, 16),
+    ENTRY(SIM_REACTION_NONE, false, 4, 8, 12),  ENTRY(SIM_REACTION_NONE, false, 6, 4, 16),
+    ENTRY(SIM_REACTION_NONE, false, 8, 4, 16),  ENTRY(SIM_REACTION_NONE, false, 8, 8, 8),
+    ENTRY(SIM_REACTION_NONE, false, 12, 4, 12), ENTRY(SIM_REACTION_NONE, true, 4, 8, 12),
+    ENTRY(SIM_GRAY_SCOTT, false, 2, 4, 16),     ENTRY(SIM_GRAY_SCOTT, false, 4, 4, 12),
+    ENTRY(SIM_GRAY_SCOTT, false, 8, 4, 8),
 #endif
 };
 

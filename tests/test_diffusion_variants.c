@@ -119,6 +119,7 @@ static const struct sim_diffusion_tuning ways[] = {
     {.variant = SIM_DIFFUSION_BLOCKED},
     {.variant = SIM_DIFFUSION_BLOCKED, .depth = 2, .rows = 1},
     {.variant = SIM_DIFFUSION_BLOCKED, .depth = 8, .rows = 3},
+    {.variant = SIM_DIFFUSION_BLOCKED, .depth = 6, .rows = 10},
     {.variant = SIM_DIFFUSION_BLOCKED, .depth = 12, .rows = 16},
     {.variant = SIM_DIFFUSION_BLOCKED, .depth = 1, .rows = 7},
     {.variant = SIM_DIFFUSION_BLOCKED, .depth = 4, .rows = 5, .cells = 4},

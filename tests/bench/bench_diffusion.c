@@ -146,7 +146,7 @@ static const struct {
 /* The blocked variant: which depth and width, and how often the GPU is filled. */
 static void sweep_blocked(struct sim_diffusion *d, struct work w, int kind, double copy)
 {
-    static const int depths[] = {1, 2, 4, 8, 12}, cells[] = {4, 8};
+    static const int depths[] = {1, 2, 4, 6, 8, 12}, cells[] = {4, 8};
     for (int k = 0; k < 5; k++)
         for (int c = 0; c < 2; c++)
             for (int waves = 1; waves <= 4; waves++) {
