@@ -154,6 +154,7 @@ static uint64_t bits_of(struct sim_device *device, int64_t nx, int64_t ny, bool 
     uint64_t hash = 1;
     d.chi = 0.9;
     d.wall = wall;
+    d.method = SIM_MULTIGRID; /* a transform agrees to the tolerance only */
     d.dx = d.dy = 1.0 / (double)(nx > ny ? nx : ny);
     if (!CHECK_OK(sim_flow_new(device, &d, &f)))
         return 0;

@@ -310,9 +310,9 @@ static int clean_steps(struct sim_flow *f, double *worst)
     return clean;
 }
 
-/* What multigrid and the transform may differ by, in tolerances and cells: a residual of
- * one sign all over moves velocities by half its sum along a side. */
-#define APART 2
+/* What multigrid and the transform may differ by, in tolerances: on a CPU multigrid to
+ * 1e-6 is at most half of that from multigrid to 1e-10 in these scenes. */
+#define APART 3
 
 static void compare(struct sim_device *device, int64_t nx, int64_t ny, enum scene scene,
                     bool is_double)
@@ -366,8 +366,6 @@ static void back_and_forth(struct sim_device *device)
     CHECK(after.solve.total > before.solve.total);
     solver_of(&f, SIM_MULTIGRID);
     CHECK_OK(sim_flow_remove_obstacle(&f, "disc"));
-    set_side(&f, SIM_FLOW_WEST, SIM_FLOW_NO_SLIP, 0, 0);
-    set_side(&f, SIM_FLOW_EAST, SIM_FLOW_NO_SLIP, 0, 0);
     set_periodic(&f, 0); /* other tables, the same plans */
     CHECK_OK(sim_flow_step(&f, 10));
     CHECK_OK(sim_flow_control(&f, &before));

@@ -1,9 +1,11 @@
 /* bench_flow.c - how fast the flow solver is, beside the copy bandwidth of the same run.
  *
- *     bench_flow [cpu|cuda|cuda:K] [--quick] [--threads T] [--double] [N ...]
+ *     bench_flow [cpu|cuda|cuda:K] [--quick] [--threads T] [--double]
+ *                [--solver multigrid|transform|auto] [N ...]
  *
  * For each side N of a square, steps a second with the pressure converged, of a disc in a
- * channel and of an empty box with a moving lid; cycles a step; nanoseconds and bytes a
+ * channel and of an empty box with a moving lid (alone, where transforms are asked for by
+ * name); cycles and transforms a step; nanoseconds and bytes a
  * cell and step, and the time as a multiple of what those bytes take at the speed of a
  * copy. Bytes are those of the passes as they are written, each array read or written
  * once a pass (docs/performance.md has the count). */
@@ -18,14 +20,18 @@
 #define SIZES_MAX 32
 #define SAMPLES   3
 
-/* Reals a cell and step, and a cycle of the pressure solve; flags are a byte. */
-#define REALS_STEP  26.4
-#define REALS_CYCLE 47.3
+/* Reals a cell and step, a cycle of the pressure solve, and a direct solve by transforms
+ * (order 2, spectrum 2, solution and what it leaves 4, and each transform there and back
+ * twice over the array, as cuFFT does not say); flags are a byte. */
+#define REALS_STEP      26.4
+#define REALS_CYCLE     47.3
+#define REALS_TRANSFORM 16.0
 
 struct request {
     const char *device;
     bool quick, is_double;
     int threads, count;
+    enum sim_poisson_method method;
     int64_t n[SIZES_MAX];
 };
 
@@ -45,7 +51,7 @@ static void side(struct sim_flow *f, enum sim_flow_side which, enum sim_flow_kin
     must(sim_flow_set_side(f, &d));
 }
 
-static void make(struct sim_device *device, int64_t n, bool is_double, bool disc,
+static void make(struct sim_device *device, const struct request *r, int64_t n, bool disc,
                  struct sim_flow *f)
 {
     const struct sim_flow_desc d = {.nx = n,
@@ -55,8 +61,9 @@ static void make(struct sim_device *device, int64_t n, bool is_double, bool disc
                                     .nu = 1e-3,
                                     .chi = 0.9,
                                     .cfl = 0.5,
-                                    .tolerance = is_double ? 1e-10 : 1e-6,
-                                    .is_double = is_double,
+                                    .tolerance = r->is_double ? 1e-10 : 1e-6,
+                                    .is_double = r->is_double,
+                                    .method = r->method,
                                     .wall = SIM_FLOW_CUT_CELLS,
                                     .iterations = 60};
     must(sim_flow_new(device, &d, f));
@@ -88,7 +95,7 @@ static void measure(struct sim_device *device, const struct request *r, int64_t 
     struct sim_flow f;
     struct sim_flow_control before, after;
     double divergence, best = HUGE_VAL;
-    make(device, n, r->is_double, disc, &f);
+    make(device, r, n, disc, &f);
     double once = time_steps(&f, 8) / 8; /* past the impulsive start */
     once = fmin(once, time_steps(&f, 8) / 8);
     const int64_t steps = 4 + (int64_t)((r->quick ? 0.3 : 1.5) / once);
@@ -97,23 +104,37 @@ static void measure(struct sim_device *device, const struct request *r, int64_t 
         best = fmin(best, time_steps(&f, steps) / (double)steps);
     must(sim_flow_control(&f, &after));
     must(sim_flow_divergence(&f, &divergence));
-    const double cycles = (double)(after.solve.total - before.solve.total) /
-                          (double)(after.steps - before.steps);
-    const double bytes = (REALS_STEP + REALS_CYCLE * cycles) * (r->is_double ? 8 : 4);
+    const double done = (double)(after.steps - before.steps);
+    const double cycles = (double)(after.solve.total - before.solve.total) / done;
+    const double transforms =
+        (double)(after.solve.transforms - before.solve.transforms) / done;
+    const double reals = REALS_STEP + REALS_CYCLE * cycles + REALS_TRANSFORM * transforms;
+    const double bytes = reals * (r->is_double ? 8 : 4);
     const double cells = (double)n * (double)n;
-    printf("%6lld^2  %-14s %9.2f steps/s  %8.1f Mcell/s  %5.2f cycles  %6.1f ns  %5.0f "
-           "bytes  "
-           "%5.2f x copy  divergence %.1e\n",
+    printf("%6lld^2  %-14s %9.2f steps/s  %8.1f Mcell/s  %5.2f cycles  "
+           "%4.2f transforms  %6.1f ns  %5.0f bytes  %5.2f x copy  divergence %.1e\n",
            (long long)n, disc ? "disc, channel" : "box, lid", 1 / best,
-           cells / best * 1e-6, cycles, best / cells * 1e9, bytes,
+           cells / best * 1e-6, cycles, transforms, best / cells * 1e9, bytes,
            best / (cells * bytes / copy), divergence);
     fflush(stdout);
     sim_flow_free(&f);
 }
 
+static enum sim_poisson_method method_of(const char *word)
+{
+    if (!strcmp(word, "multigrid"))
+        return SIM_MULTIGRID;
+    if (!strcmp(word, "transform"))
+        return SIM_TRANSFORM;
+    if (!strcmp(word, "auto"))
+        return SIM_AUTO;
+    fprintf(stderr, "bench_flow: --solver multigrid, transform or auto\n");
+    exit(2);
+}
+
 static void read_request(int argc, char **argv, struct request *r)
 {
-    *r = (struct request){.device = "auto"};
+    *r = (struct request){.device = "auto", .method = SIM_AUTO};
     for (int k = 1; k < argc; k++) {
         if (!strcmp(argv[k], "--quick"))
             r->quick = true;
@@ -121,6 +142,8 @@ static void read_request(int argc, char **argv, struct request *r)
             r->is_double = true;
         else if (!strcmp(argv[k], "--threads") && k + 1 < argc)
             r->threads = atoi(argv[++k]);
+        else if (!strcmp(argv[k], "--solver") && k + 1 < argc)
+            r->method = method_of(argv[++k]);
         else if (argv[k][0] >= '1' && argv[k][0] <= '9' && r->count < SIZES_MAX)
             r->n[r->count++] = atoll(argv[k]);
         else
@@ -141,7 +164,8 @@ int main(int argc, char **argv)
     printf("%s, %s: a copy moves %.1f GB/s\n", device->name,
            r.is_double ? "double" : "single", ceiling.copy * 1e-9);
     for (int k = 0; k < r.count; k++) {
-        measure(device, &r, r.n[k], true, ceiling.copy);
+        if (r.method != SIM_TRANSFORM)
+            measure(device, &r, r.n[k], true, ceiling.copy);
         measure(device, &r, r.n[k], false, ceiling.copy);
     }
     sim_device_close(device);

@@ -338,6 +338,36 @@ for _, solver in ipairs { "jacobi", "sor" } do
     check.that(f:divergence() < 2e-3, solver .. ": " .. f:divergence())
 end
 
+-- Which solver: what was asked for, and why not the transform.
+do
+    local word, why = make():solver()
+    check.equal(word, "multigrid")
+    check.that(why:find("small", 1, true), why)
+    check.equal(select("#", make { solver = "multigrid" }:solver()), 2)
+    word, why = make { solver = "multigrid" }:solver()
+    check.equal(word, "multigrid")
+    check.equal(why, nil)
+    check.equal((make { solver = "sor", iterations = 5 }:solver()), "sor")
+    local f = channel { size = { 64, 80 } }
+    local empty = sim.device().kind == "cuda" and f:solver() == "transform"
+    check.equal((f:solver()), empty and "transform" or "multigrid")
+    f:step(3)
+    local cycles, all, _, transforms = f:cycles()
+    check.equal(transforms > 0, empty, "transforms are counted")
+    check.that(empty or all > 0, "cycles")
+    check.equal(math.type(cycles), "integer")
+    f:obstacle { shape.disc { centre = { 20, 40 }, radius = 8 }, name = "disc" }
+    word, why = f:solver()
+    check.equal(word, "multigrid")
+    check.that(why:find("obstacle", 1, true), why)
+    f:remove("disc")
+    check.equal((f:solver()), empty and "transform" or "multigrid")
+    f = make { solver = "transform" }
+    f:side { side = "west-east", kind = "pressure", pressure = 0 }
+    check.fails({ "transform", "prescribed pressure" }, f.step, f)
+    check.fails({ "transform", "prescribed pressure" }, f.solver, f)
+end
+
 -- Closing: the flow, and its fields.
 do
     local f = make()
@@ -366,7 +396,7 @@ check.fails({ "chi" }, make, { chi = 1.5 })
 check.fails({ "chi" }, make, { viscosity = 0, chi = 0 })
 check.fails({ "iterations" }, make, { solver = "jacobi" })
 check.fails({ "omega" }, make, { omega = 1.2 })
-check.fails({ "multigrid", "jacobi" }, make, { solver = "magic" })
+check.fails({ "auto", "multigrid", "transform" }, make, { solver = "magic" })
 check.fails({ "viscous limit" }, function() make { dt = 100 }:step() end)
 check.fails({ "Courant" }, function()
     local f = channel { dt = 1.5 }
