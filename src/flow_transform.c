@@ -104,10 +104,12 @@ static enum sim_status upload_modes(struct sim_flow *f, int64_t n, bool periodic
 
 /* --- plans -------------------------------------------------------------------------- */
 
+#define OUT_OF_MEMORY 2 /* CUFFT_ALLOC_FAILED */
+
 static enum sim_status made(int error, const char *doing)
 {
-    return error ? sim_fail(SIM_DEVICE, "flow: cuFFT failed at %s (its error %d)", doing,
-                            error)
+    const enum sim_status kind = error == OUT_OF_MEMORY ? SIM_DEVICE_MEMORY : SIM_DEVICE;
+    return error ? sim_fail(kind, "flow: cuFFT failed at %s (its error %d)", doing, error)
                  : SIM_OK;
 }
 

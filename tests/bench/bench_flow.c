@@ -21,8 +21,8 @@
 #define SAMPLES   3
 
 /* Reals a cell and step, a cycle of the pressure solve, and a direct solve by transforms
- * (order 2, spectrum 2, solution and what it leaves 4, and each transform there and back
- * twice over the array, as cuFFT does not say); flags are a byte. */
+ * (order 2, spectrum 2, solution and what it leaves 4, and 4 there and back, if cuFFT
+ * goes over the array twice); flags are a byte. */
 #define REALS_STEP      26.4
 #define REALS_CYCLE     47.3
 #define REALS_TRANSFORM 16.0
