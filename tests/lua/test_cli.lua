@@ -143,7 +143,7 @@ end
 
 -- Declared parameters: all problems of one table in one message, at the user's line.
 local message = expect(1, { "scene.lua:2:", "sim.bodies", "no parameter 'sofening'",
-    "did you mean 'softening'", "legal: softening, dt", "G must be a number > 0, got -1",
+    "did you mean 'softening'", "legal: softening,", "G must be a number > 0, got -1",
     "precision must be one of single, mixed, double, got the string \"singel\"", "dt is missing" },
     head .. "sim.bodies { sofening = 1, G = -1, precision = 'singel' }")
 check.equal(select(2, message:gsub("\n", "")), 2, "the device's line and one line of error")
@@ -197,7 +197,7 @@ if not command.small then
                 t[#t + 1] = stars:image { width = 1, size = { 2048, 2048 } }
             end)
         end
-        assert(tostring(err):find "out of memory", tostring(err))
+        assert(tostring(err):find "out of .*memory", tostring(err))
         t = nil
         stars:step()
         stars:image { width = 1, size = { 64, 64 } }]], "", limit)
