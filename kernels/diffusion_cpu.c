@@ -1,21 +1,27 @@
 /* diffusion_cpu.c - explicit diffusion and reaction on the CPU: the table of operations,
  * and one pass over memory a step.
  *
- * Equation: diffusion_math.h. Threads take rows; a row is done in stretches whose result
- * is gathered in the first cache and, for arrays beyond the caches, streamed past them to
- * memory: 8 bytes a cell and step of single precision instead of 12. Cells are
- * independent, so that the bits do not depend on the number of threads. */
+ * Equation: diffusion_math.h. Threads take rows; a row is done in stretches. For arrays
+ * beyond the caches a stretch's result is gathered in the first cache and streamed past
+ * the others to memory: 8 bytes a cell and step of single precision instead of 12; while
+ * it is, the row that is needed next is fetched. Cells are independent, so that the bits
+ * do not depend on the number of threads. */
 #include "diffusion_cpu.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
 #define STRETCH 1024
+#define LINE    64 /* bytes of a cache line; a row's pitch is some of them */
+/* Cells that are held before they go past the caches: a page, measured best. */
+#define HELD ((int64_t)(4096 / sizeof(real)))
 /* From this many bytes in all arrays on, results bypass the caches. */
 #define STREAM_FROM ((int64_t)48 << 20)
+
 static const struct diffusion_cpu_variant *best_variant(void)
 {
     const struct diffusion_cpu_variant *v = diffusion_cpu_variants;
@@ -25,27 +31,6 @@ static const struct diffusion_cpu_variant *best_variant(void)
 }
 
 /* --- stretches with walls ----------------------------------------------------------- */
-
-/* Cell l of a stretch whose west or east neighbour is a wall. */
-static void wall_cell(enum sim_reaction model, const struct diffusion_args *a,
-                      const real *signal, const struct diffusion_row *row, int64_t l,
-                      int64_t i, int64_t j)
-{
-    struct diffusion_star u;
-    real out[SIM_SPECIES_MAX];
-    const int species = reaction_species(model);
-    for (int s = 0; s < species; s++) {
-        const real *c = row->c[s] + l;
-        real w = i > 0 ? c[-1] : c[0], e = i < a->nx - 1 ? c[1] : c[0];
-        u.c[s] = c[0], u.s[s] = row->s[s][l], u.n[s] = row->n[s][l];
-        u.w[s] = i == 0 ? diffusion_outside(a, s, SIM_WEST, j, signal, c[0], e) : w;
-        u.e[s] =
-            i == a->nx - 1 ? diffusion_outside(a, s, SIM_EAST, j, signal, c[0], w) : e;
-    }
-    diffusion_cell(model, a->isotropic, a->has_source, a, signal, &u, out);
-    for (int s = 0; s < species; s++)
-        row->out[s][l] = out[s];
-}
 
 /* A row of values outside the south or north wall. */
 static void outside_row(const struct diffusion_args *a, int species, int side,
@@ -60,18 +45,7 @@ static void outside_row(const struct diffusion_args *a, int species, int side,
     }
 }
 
-static struct diffusion_row row_at(const struct diffusion_row *row, int species,
-                                   int64_t l)
-{
-    struct diffusion_row at = {0};
-    for (int s = 0; s < species; s++) {
-        at.s[s] = row->s[s] + l, at.c[s] = row->c[s] + l, at.n[s] = row->n[s] + l;
-        at.out[s] = row->out[s] + l;
-    }
-    return at;
-}
-
-/* At most STRETCH cells, south and north as they should be. */
+/* South and north as they should be. */
 static void inner_stretch(const struct diffusion_cpu_variant *variant,
                           enum sim_reaction model, const struct diffusion_args *a,
                           const real *signal, const struct diffusion_row *row, int64_t i0,
@@ -79,13 +53,35 @@ static void inner_stretch(const struct diffusion_cpu_variant *variant,
 {
     int64_t first = 0, last = count;
     if (!a->periodic_x && i0 == 0)
-        wall_cell(model, a, signal, row, first++, 0, j);
+        variant->end(model, a, signal, row, first++, 0, j);
     if (!a->periodic_x && i0 + count == a->nx && last > first)
-        wall_cell(model, a, signal, row, --last, a->nx - 1, j);
-    if (last <= first)
-        return;
-    struct diffusion_row at = row_at(row, reaction_species(model), first);
-    variant->row(model, a, signal, &at, last - first);
+        variant->end(model, a, signal, row, --last, a->nx - 1, j);
+    if (last > first)
+        variant->row(model, a, signal, row, first, last);
+}
+
+/* The same for a row at the south or north wall, or both; at most STRETCH cells. */
+static void outer_stretch(const struct diffusion_cpu_variant *variant,
+                          enum sim_reaction model, const struct diffusion_args *a,
+                          const real *signal, const struct diffusion_row *row, int64_t i0,
+                          int64_t j, int64_t count)
+{
+    real below[SIM_SPECIES_MAX][STRETCH], above[SIM_SPECIES_MAX][STRETCH];
+    struct diffusion_row to = *row;
+    for (int s = 0; s < reaction_species(model); s++) {
+        const real *c = row->c[s];
+        if (j == 0) {
+            outside_row(a, s, SIM_SOUTH, signal, c, a->ny > 1 ? row->n[s] : c, i0, count,
+                        below[s]);
+            to.s[s] = below[s];
+        }
+        if (j == a->ny - 1) {
+            outside_row(a, s, SIM_NORTH, signal, c, a->ny > 1 ? row->s[s] : c, i0, count,
+                        above[s]);
+            to.n[s] = above[s];
+        }
+    }
+    inner_stretch(variant, model, a, signal, &to, i0, j, count);
 }
 
 void diffusion_cpu_stretch(const struct diffusion_cpu_variant *variant,
@@ -93,41 +89,44 @@ void diffusion_cpu_stretch(const struct diffusion_cpu_variant *variant,
                            const real *signal, const struct diffusion_row *row,
                            int64_t i0, int64_t j, int64_t count)
 {
-    const int species = reaction_species(model);
-    const bool south = !a->periodic_y && j == 0, north = !a->periodic_y && j == a->ny - 1;
-    const int64_t table_row = ((j % a->ny) + a->ny) % a->ny;
-    for (int64_t l = 0; l < count; l += STRETCH) {
-        real below[SIM_SPECIES_MAX][STRETCH], above[SIM_SPECIES_MAX][STRETCH];
-        struct diffusion_row at = row_at(row, species, l), to = at;
-        const int64_t part = count - l < STRETCH ? count - l : STRETCH;
-        for (int s = 0; s < species && south; s++) {
-            outside_row(a, s, SIM_SOUTH, signal, at.c[s], a->ny > 1 ? at.n[s] : at.c[s],
-                        i0 + l, part, below[s]);
-            to.s[s] = below[s];
-        }
-        for (int s = 0; s < species && north; s++) {
-            outside_row(a, s, SIM_NORTH, signal, at.c[s], a->ny > 1 ? at.s[s] : at.c[s],
-                        i0 + l, part, above[s]);
-            to.n[s] = above[s];
-        }
-        inner_stretch(variant, model, a, signal, &to, i0 + l, table_row, part);
+    struct diffusion_row at = *row;
+    if (a->periodic_y || (j > 0 && j < a->ny - 1)) {
+        inner_stretch(variant, model, a, signal, row, i0, ((j % a->ny) + a->ny) % a->ny,
+                      count);
+        return;
     }
+    for (int64_t l = 0; l < count; l += STRETCH) {
+        outer_stretch(variant, model, a, signal, &at, i0 + l, j,
+                      count - l < STRETCH ? count - l : STRETCH);
+        for (int s = 0; s < reaction_species(model); s++)
+            at.s[s] += STRETCH, at.c[s] += STRETCH, at.n[s] += STRETCH,
+                at.out[s] += STRETCH;
+    }
+}
+
+bool diffusion_cpu_streams(const struct sim_diffusion_system *s)
+{
+    return 2 * s->species * s->count * s->ny * s->pitch * (int64_t)sizeof(real) >=
+           STREAM_FROM;
 }
 
 /* --- one pass a step ---------------------------------------------------------------- */
 
-/* Past the caches: `to` and `from` aligned to 16 bytes, whole 16-byte pieces. */
-static void stream_out(real *to, const real *from, int64_t count)
+void diffusion_cpu_stream_out(real *to, const real *from, int64_t count,
+                              const real *ahead)
 {
+    const int64_t lines = (count * (int64_t)sizeof(real) + LINE - 1) / LINE;
+    for (int64_t k = 0; k < lines; k++) {
+        __builtin_prefetch((const char *)ahead + k * LINE);
 #ifdef __SSE2__
-    const int64_t pieces = (count * (int64_t)sizeof(real) + 15) / 16;
-    for (int64_t k = 0; k < pieces; k++)
-        _mm_stream_si128((__m128i *)(void *)to + k,
-                         _mm_load_si128((const __m128i *)(const void *)from + k));
+        const __m128i *piece = (const __m128i *)(const void *)from + k * (LINE / 16);
+        __m128i *out = (__m128i *)(void *)to + k * (LINE / 16);
+        for (int l = 0; l < LINE / 16; l++)
+            _mm_stream_si128(out + l, _mm_load_si128(piece + l));
 #else
-    for (int64_t k = 0; k < count; k++)
-        to[k] = from[k];
+        memcpy((char *)to + k * LINE, (const char *)from + k * LINE, LINE);
 #endif
+    }
 }
 
 /* Both ends of a row where x is periodic: the cells next to them are at the other end. */
@@ -163,31 +162,51 @@ static struct diffusion_row row_of(const struct diffusion_args *a, int species,
     return row;
 }
 
-static void plain_row(const struct diffusion_cpu_variant *variant,
+/* The first and the last row, whatever lies beyond them. */
+static void outer_row(const struct diffusion_cpu_variant *variant,
                       enum sim_reaction model, const struct diffusion_args *a,
-                      const real *signal, int64_t member, int64_t j, bool stream)
+                      const real *signal, int64_t member, int64_t j)
 {
     const int species = reaction_species(model);
     const int64_t skip = a->periodic_x ? 1 : 0; /* the ends come last */
-    for (int64_t i = 0; i < a->nx; i += STRETCH) {
-        real held[SIM_SPECIES_MAX][STRETCH] __attribute__((aligned(64)));
-        const int64_t count = a->nx - i < STRETCH ? a->nx - i : STRETCH;
-        const int64_t first = i == 0 ? skip : 0;
-        const int64_t last = i + count == a->nx ? count - skip : count;
-        struct diffusion_row row = row_of(a, species, member, i + first, j);
-        for (int s = 0; s < species && stream; s++)
-            row.out[s] = held[s] + first;
-        if (last > first)
-            diffusion_cpu_stretch(variant, model, a, signal, &row, i + first, j,
-                                  last - first);
-        for (int s = 0; s < species && stream; s++)
-            stream_out(a->next[s] + member + j * a->pitch + i, held[s], count);
-    }
+    struct diffusion_row row = row_of(a, species, member, skip, j);
+    if (a->nx > 2 * skip)
+        diffusion_cpu_stretch(variant, model, a, signal, &row, skip, j, a->nx - 2 * skip);
     if (a->periodic_x) {
         real *out[SIM_SPECIES_MAX];
         for (int s = 0; s < species; s++)
             out[s] = a->next[s] + member + j * a->pitch;
         periodic_ends(model, a, signal, member, j, out);
+    }
+}
+
+/* A row between others. Its ends are done with the rest, so that all vectors are aligned,
+ * from what stands beside them in memory, and then again as they should be. */
+static void inner_row(const struct diffusion_cpu_variant *variant,
+                      enum sim_reaction model, const struct diffusion_args *a,
+                      const real *signal, int64_t member, int64_t j, bool stream)
+{
+    const int species = reaction_species(model);
+    const int64_t ahead = diffusion_wrap(j + 2, a->ny, a->periodic_y) - j;
+    real held[SIM_SPECIES_MAX][HELD] __attribute__((aligned(64)));
+    struct diffusion_row row = row_of(a, species, member, 0, j);
+    for (int64_t i = 0; i < a->nx; i += HELD) {
+        const int64_t count = a->nx - i < HELD ? a->nx - i : HELD;
+        real *to[SIM_SPECIES_MAX] = {row.out[0], row.out[1]};
+        for (int s = 0; s < species && stream; s++)
+            row.out[s] = held[s];
+        variant->row(model, a, signal, &row, 0, count);
+        if (i == 0)
+            variant->end(model, a, signal, &row, 0, 0, j);
+        if (i + count == a->nx)
+            variant->end(model, a, signal, &row, count - 1, a->nx - 1, j);
+        for (int s = 0; s < species; s++) {
+            if (stream)
+                diffusion_cpu_stream_out(to[s], held[s], count,
+                                         row.c[s] + ahead * a->pitch);
+            row.s[s] += count, row.c[s] += count, row.n[s] += count;
+            row.out[s] = to[s] + count;
+        }
     }
 }
 
@@ -198,16 +217,17 @@ static void plain_pass(const struct sim_diffusion_system *system,
     const enum sim_reaction model = system->reaction;
     const bool constant = diffusion_is_constant(system);
     const int64_t rows = system->count * a.ny;
-    const int64_t bytes = 2 * system->species * rows * a.pitch * (int64_t)sizeof(real);
-    const bool stream = bytes >= STREAM_FROM;
+    const bool stream = diffusion_cpu_streams(system);
 #pragma omp parallel for num_threads(system->device->threads) \
     schedule(static) if (rows * a.nx >= DIFFUSION_PARALLEL_FROM)
     for (int64_t k = 0; k < rows; k++) {
         const int64_t member = k / a.ny * a.member, j = k % a.ny;
-        if (constant)
-            plain_row(variant, model, &a, signal, member, j, stream);
-        else
+        if (!constant)
             variant->general(model, &a, signal, member, j);
+        else if (j == 0 || j == a.ny - 1)
+            outer_row(variant, model, &a, signal, member, j);
+        else
+            inner_row(variant, model, &a, signal, member, j, stream);
     }
     system->device->stats.launches++;
 }

@@ -20,9 +20,15 @@ struct diffusion_row {
 struct diffusion_cpu_variant {
     const char *name;
     bool (*supported)(void);
-    /* out[0 .. count) from the rows around, constant D. */
+    /* out[first .. last) from the rows around, constant D. */
     void (*row)(enum sim_reaction model, const struct diffusion_args *,
-                const real *signal, const struct diffusion_row *, int64_t count);
+                const real *signal, const struct diffusion_row *, int64_t first,
+                int64_t last);
+    /* The same for cell l alone, an end of row j: i is 0 or nx - 1. What lies beyond it
+       is the wall's, or where x is periodic the other end, nx - 1 cells away in c. */
+    void (*end)(enum sim_reaction model, const struct diffusion_args *,
+                const real *signal, const struct diffusion_row *, int64_t l, int64_t i,
+                int64_t j);
     /* Row j of anything, from now to next. */
     void (*general)(enum sim_reaction model, const struct diffusion_args *,
                     const real *signal, int64_t member, int64_t j);
@@ -39,6 +45,17 @@ void diffusion_cpu_stretch(const struct diffusion_cpu_variant *variant,
                            enum sim_reaction model, const struct diffusion_args *a,
                            const real *signal, const struct diffusion_row *row,
                            int64_t i0, int64_t j, int64_t count);
+
+/* Should results go to memory past the caches? */
+#define diffusion_cpu_streams SIM_TYPED(diffusion_cpu_streams)
+bool diffusion_cpu_streams(const struct sim_diffusion_system *);
+
+/* That way: `to` and `from` aligned to a line, whole lines. Meanwhile `ahead` is fetched,
+ * what will be read next; or memory would be read while cells are computed, written at
+ * other times, and waited for. */
+#define diffusion_cpu_stream_out SIM_TYPED(diffusion_cpu_stream_out)
+void diffusion_cpu_stream_out(real *to, const real *from, int64_t count,
+                              const real *ahead);
 
 /* `depth` steps in one pass; diffusion_cpu_blocked.c. */
 #define diffusion_cpu_blocked SIM_TYPED(diffusion_cpu_blocked)

@@ -1,11 +1,13 @@
 /* diffusion_cpu_blocked.c - several steps in one pass over memory, on the CPU.
  *
  * A tile is WIDTH columns and some rows, with `depth` more cells on each side (fewer
- * where a wall cuts them off). Its rows stream through rings of three rows, one ring a
- * time level: when row y of level 0 arrives, row y-1 of level 1 can be computed, then y-2
- * of level 2, and so on; the last level goes to memory. The rings fit the second cache,
- * so that memory sees one read and one write per `depth` steps. Walls are applied at each
- * level to the cells at the walls, as one pass a step would: the bits are the same.
+ * where a wall cuts them off). Its rows stream through rings of four rows, one ring a
+ * time level: when rows y and y+1 of level 0 arrive, rows y-1 and y of level 1 can be
+ * computed, then y-2 and y-1 of level 2, and so on; the last level goes to memory. Of its
+ * three source rows the second of a pair finds two in the first cache. The rings fit the
+ * second cache, so that memory sees one read and one write per `depth` steps. Walls are
+ * applied at each level to the cells at the walls, as one pass a step would: the bits are
+ * the same.
  *
  * Cost: (1 + 2 depth/WIDTH)(1 + depth/rows) of the arithmetic. */
 #include "diffusion_cpu.h"
@@ -14,20 +16,22 @@
 #include <string.h>
 
 #define WIDTH 1024
+#define ALIGN (64 / (int64_t)sizeof(real)) /* a line: where vectors start */
 
 struct tile {
     int64_t x0, x1, y0, y1; /* cells whose result is kept */
     int64_t member;
     int depth;
-    int64_t left;  /* column of a ring row's first cell */
+    int64_t left;  /* column of a ring row's first cell; x0 is some lines to the right */
     int64_t width; /* cells of a ring row */
-    real *rings;   /* [level][row mod 3][species][width] */
+    real *rings;   /* [level][row mod 4][species][width] */
+    real *held;    /* [species][WIDTH], rows of the last level on their way past the
+                      caches; NULL: they go straight to memory */
 };
 
 static real *ring(const struct tile *t, int species, int level, int64_t y, int s)
 {
-    const int64_t slot = ((y % 3) + 3) % 3;
-    return t->rings + ((level * 3 + slot) * species + s) * t->width;
+    return t->rings + ((level * 4 + (y & 3)) * species + s) * t->width;
 }
 
 /* Range of level `level` that is needed, along one axis, kept cells [from, to). */
@@ -60,7 +64,38 @@ static void take_row(const struct diffusion_args *a, const struct tile *t, int s
     }
 }
 
-/* Row r of level `level` + 1, from the ring of `level`. */
+/* Row r of the last level from where it was held, to memory; the tile's next row from
+ * memory comes along. */
+static void put_row(const struct diffusion_args *a, const struct tile *t, int species,
+                    int64_t r)
+{
+    int64_t next = r + t->depth + 1;
+    next = next < a->ny ? next : a->periodic_y ? next % a->ny : a->ny - 1;
+    for (int s = 0; s < species; s++)
+        diffusion_cpu_stream_out(a->next[s] + t->member + r * a->pitch + t->x0,
+                                 t->held + s * WIDTH, t->x1 - t->x0,
+                                 a->now[s] + t->member + next * a->pitch + t->x0);
+}
+
+/* Columns [from, to) of a row that is not at a south or north wall; `first` is where the
+ * row's pointers are. Ends are done with the rest and then again as they should be. */
+static void inner_columns(const struct diffusion_cpu_variant *variant,
+                          enum sim_reaction model, const struct diffusion_args *a,
+                          const real *signal, const struct diffusion_row *row,
+                          int64_t first, int64_t from, int64_t to, int64_t j,
+                          int64_t count)
+{
+    if (j < 0 || j >= a->ny)
+        j = ((j % a->ny) + a->ny) % a->ny;
+    variant->row(model, a, signal, row, 0, count);
+    if (!a->periodic_x && from == 0)
+        variant->end(model, a, signal, row, -first, 0, j);
+    if (!a->periodic_x && to == a->nx)
+        variant->end(model, a, signal, row, a->nx - 1 - first, a->nx - 1, j);
+}
+
+/* Row r of level `level` + 1, from the ring of `level`. Within the rings whole lines are
+ * done: what stands outside the columns that are needed is never looked at. */
 static void make_row(const struct diffusion_cpu_variant *variant, enum sim_reaction model,
                      const struct diffusion_args *a, const real *signal,
                      const struct tile *t, int level, int64_t r)
@@ -68,16 +103,28 @@ static void make_row(const struct diffusion_cpu_variant *variant, enum sim_react
     const int species = reaction_species(model), margin = t->depth - 1 - level;
     const int64_t from = low(t->x0, margin, a->periodic_x),
                   to = high(t->x1, margin, a->periodic_x, a->nx);
+    const bool wall = !a->periodic_y && (r == 0 || r == a->ny - 1);
+    const int64_t first = wall ? from - t->left : (from - t->left) / ALIGN * ALIGN;
     struct diffusion_row row;
     for (int s = 0; s < species; s++) {
-        row.s[s] = ring(t, species, level, r - 1, s) + (from - t->left);
-        row.c[s] = ring(t, species, level, r, s) + (from - t->left);
-        row.n[s] = ring(t, species, level, r + 1, s) + (from - t->left);
-        row.out[s] = margin ? ring(t, species, level + 1, r, s) + (from - t->left)
-                            : a->next[s] + t->member + r * a->pitch + from;
+        row.s[s] = ring(t, species, level, r - 1, s) + first;
+        row.c[s] = ring(t, species, level, r, s) + first;
+        row.n[s] = ring(t, species, level, r + 1, s) + first;
+        row.out[s] = margin    ? ring(t, species, level + 1, r, s) + first
+                     : t->held ? t->held + s * WIDTH
+                               : a->next[s] + t->member + r * a->pitch + from;
     }
-    diffusion_cpu_stretch(variant, model, a, signal + level * a->signal_stride, &row,
-                          from, r, to - from);
+    int64_t count = to - t->left - first;
+    if (margin)
+        count = (count + ALIGN - 1) / ALIGN * ALIGN;
+    signal += level * a->signal_stride;
+    if (wall)
+        diffusion_cpu_stretch(variant, model, a, signal, &row, from, r, to - from);
+    else
+        inner_columns(variant, model, a, signal, &row, t->left + first, from, to, r,
+                      count);
+    if (!margin && t->held)
+        put_row(a, t, species, r);
 }
 
 static void do_tile(const struct diffusion_cpu_variant *variant, enum sim_reaction model,
@@ -87,15 +134,16 @@ static void do_tile(const struct diffusion_cpu_variant *variant, enum sim_reacti
     const int species = reaction_species(model);
     const int64_t first = low(t->y0, t->depth, a->periodic_y),
                   last = high(t->y1, t->depth, a->periodic_y, a->ny);
-    for (int64_t y = first; y < t->y1 + t->depth; y++) {
-        if (y < last)
-            take_row(a, t, species, y);
+    for (int64_t y = first; y < t->y1 + t->depth; y += 2) {
+        for (int64_t row = y; row < y + 2 && row < last; row++)
+            take_row(a, t, species, row);
         for (int level = 0; level < t->depth; level++) {
-            const int64_t r = y - level - 1;
             const int margin = t->depth - 1 - level;
-            if (r >= low(t->y0, margin, a->periodic_y) &&
-                r < high(t->y1, margin, a->periodic_y, a->ny))
-                make_row(variant, model, a, signal, t, level, r);
+            const int64_t from = low(t->y0, margin, a->periodic_y),
+                          to = high(t->y1, margin, a->periodic_y, a->ny);
+            for (int64_t r = y - level - 1; r <= y - level; r++)
+                if (r >= from && r < to)
+                    make_row(variant, model, a, signal, t, level, r);
         }
     }
 }
@@ -120,8 +168,11 @@ enum sim_status diffusion_cpu_blocked(const struct sim_diffusion_system *system,
     const int64_t strips = (a.nx + WIDTH - 1) / WIDTH, rows = tile_rows(system, strips);
     const int64_t chunks = (a.ny + rows - 1) / rows,
                   tiles = strips * chunks * system->count;
-    const int64_t width = (WIDTH + 2 * depth + 47) / 32 * 32;
-    const size_t reals = (size_t)depth * 3 * (size_t)system->species * (size_t)width;
+    /* a line and more to spare on each side: neighbours of the outermost */
+    const int64_t side = (depth + 2 * ALIGN) / ALIGN * ALIGN, width = WIDTH + 2 * side;
+    const size_t ringed = (size_t)depth * 4 * (size_t)system->species * (size_t)width;
+    const size_t reals = ringed + (size_t)system->species * WIDTH;
+    const bool stream = diffusion_cpu_streams(system);
     const int threads = system->device->threads;
     bool no_memory = false;
 #pragma omp parallel num_threads(threads)
@@ -130,7 +181,8 @@ enum sim_status diffusion_cpu_blocked(const struct sim_diffusion_system *system,
         if (!rings) {
 #pragma omp atomic write
             no_memory = true;
-        }
+        } else
+            memset(rings, 0, reals * sizeof(real)); /* no chance numbers anywhere */
 #pragma omp for schedule(dynamic)
         for (int64_t k = 0; k < tiles; k++) {
             if (!rings)
@@ -141,10 +193,11 @@ enum sim_status diffusion_cpu_blocked(const struct sim_diffusion_system *system,
                              .member = k / (strips * chunks) * a.member,
                              .depth = depth,
                              .width = width,
-                             .rings = rings};
+                             .rings = rings,
+                             .held = stream ? rings + ringed : NULL};
             t.x1 = t.x0 + WIDTH < a.nx ? t.x0 + WIDTH : a.nx;
             t.y1 = t.y0 + rows < a.ny ? t.y0 + rows : a.ny;
-            t.left = t.x0 - depth - 1; /* a cell to spare: neighbours of the outermost */
+            t.left = t.x0 - side;
             do_tile(variant, system->reaction, &a, signal, &t);
         }
         free(rings);

