@@ -64,12 +64,12 @@ static void take_row(const struct diffusion_args *a, const struct tile *t, int s
     }
 }
 
-/* Row r of the last level from where it was held, to memory; the tile's next row from
- * memory comes along. */
+/* Row r of the last level from where it was held, to memory; a row that the next turn
+ * takes comes along. */
 static void put_row(const struct diffusion_args *a, const struct tile *t, int species,
                     int64_t r)
 {
-    int64_t next = r + t->depth + 1;
+    int64_t next = r + t->depth + 2;
     next = next < a->ny ? next : a->periodic_y ? next % a->ny : a->ny - 1;
     for (int s = 0; s < species; s++)
         diffusion_cpu_stream_out(a->next[s] + t->member + r * a->pitch + t->x0,
