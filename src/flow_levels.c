@@ -168,6 +168,7 @@ enum sim_status sim_flow_build_levels(struct sim_flow *f, const uint8_t *flags)
 {
     struct coefficients c;
     enum sim_status status = coefficients_new(f->desc.nx, f->desc.ny, &c);
+    f->system.poisson.together = 0; /* another kernel may serve other sides */
     if (status == SIM_OK) {
         finest(f, flags, &c);
         status = descend(f, &c);
