@@ -72,6 +72,26 @@ outside(const struct diffusion_args *a, int s, int side, int k, const real *sign
     return diffusion_outside(a, s, side, k, signal, u0, u1);
 }
 
+/* What uniform walls have of the step's signals: base + driven w. F::S: species. */
+template <class F>
+struct drive {
+    real of[F::S][SIM_SIDES];
+};
+
+template <class F>
+static __device__ __forceinline__ struct drive<F> drive_at(const struct diffusion_args &a,
+                                                           const real *signal) {
+    struct drive<F> d;
+#pragma unroll
+    for (int s = 0; s < F::S; s++)
+#pragma unroll
+        for (int side = 0; side < SIM_SIDES; side++)
+            d.of[s][side] =
+                sim_fma(a.wall[s][side].driven, __ldg(signal + a.wall_signal[s][side]),
+                        a.wall[s][side].base);
+    return d;
+}
+
 /* Several steps in one pass (diffusion_cuda_blocked.cu). The largest depth there is that
  * is at most `most`, 0 if none serves this system; and one pass of such a depth. */
 #define diffusion_blocked_depth SIM_TYPED(diffusion_blocked_depth)

@@ -170,29 +170,9 @@ find_row(const struct diffusion_args &a, const struct place &p, real *all, int q
 
 /* --- walls -------------------------------------------------------------------------- */
 
-/* What uniform walls have of the step's signals: base + driven w. */
-template <class F>
-struct drive {
-    real of[F::S][SIM_SIDES];
-};
-
-template <class F>
-static __device__ __forceinline__ struct drive<F> drive_at(const struct diffusion_args &a,
-                                                           const real *signal) {
-    struct drive<F> d;
-#pragma unroll
-    for (int s = 0; s < F::S; s++)
-#pragma unroll
-        for (int side = 0; side < SIM_SIDES; side++)
-            d.of[s][side] =
-                sim_fma(a.wall[s][side].driven, __ldg(signal + a.wall_signal[s][side]),
-                        a.wall[s][side].base);
-    return d;
-}
-
-static __device__ __forceinline__ real
-uniform_wall(const struct diffusion_args &a, int s, int side, real drive, real u0,
-             real u1)
+static __device__ __forceinline__ real uniform_wall(const struct diffusion_args &a, int s,
+                                                    int side, real drive, real u0,
+                                                    real u1)
 {
     return sim_fma(a.wall[s][side].inner, u0, sim_fma(a.wall[s][side].second, u1, drive));
 }

@@ -125,29 +125,9 @@ static __device__ __forceinline__ void show(const struct place &p, real *all, in
     }
 }
 
-/* What uniform walls have of the step's signals: base + driven w. */
-template <class F>
-struct drive {
-    real of[F::S][SIM_SIDES];
-};
-
-template <class F>
-static __device__ __forceinline__ struct drive<F> drive_at(const struct diffusion_args &a,
-                                                           const real *signal) {
-    struct drive<F> d;
-#pragma unroll
-    for (int s = 0; s < F::S; s++)
-#pragma unroll
-        for (int side = 0; side < SIM_SIDES; side++)
-            d.of[s][side] =
-                sim_fma(a.wall[s][side].driven, __ldg(signal + a.wall_signal[s][side]),
-                        a.wall[s][side].base);
-    return d;
-}
-
-static __device__ __noinline__ real
-tabled_wall(const struct diffusion_args *a, int s, int side, int k, const real *signal,
-            real u0, real u1)
+static __device__ __noinline__ real tabled_wall(const struct diffusion_args *a, int s,
+                                                int side, int k, const real *signal,
+                                                real u0, real u1)
 {
     const int n = (int)(side == SIM_WEST || side == SIM_EAST ? a->ny : a->nx);
     return diffusion_outside(a, s, side, k < n ? k : n - 1, signal, u0, u1);
