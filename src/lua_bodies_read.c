@@ -70,21 +70,6 @@ static int free_model(lua_State *L)
     return 0;
 }
 
-/* A model on the stack that is freed whatever happens. */
-static struct sim_model *guarded_model(lua_State *L)
-{
-    struct sim_model *model = lua_newuserdatauv(L, sizeof *model, 0);
-    *model = (struct sim_model){0};
-    lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, free_model);
-    lua_setfield(L, -2, "__gc");
-    lua_pushcfunction(L, free_model);
-    lua_setfield(L, -2, "__close");
-    lua_setmetatable(L, -2);
-    lua_toclose(L, -1);
-    return model;
-}
-
 static void push_row(lua_State *L, const struct sim_body *body)
 {
     lua_createtable(L, 7, 0);
@@ -105,7 +90,8 @@ int sim_lua_bodies_rows(lua_State *L)
     sim_lua_enter(L);
     struct sim_bodies *b = sim_lua_check_bodies(L, 1, "rows");
     uint64_t groups = sim_lua_selection(L, 2, b, "rows");
-    struct sim_model *model = guarded_model(L);
+    struct sim_model *model =
+        sim_lua_guard(L, &(struct sim_model){0}, sizeof *model, free_model);
     sim_lua_try(L, sim_bodies_read(b, model));
     lua_newtable(L);
     lua_Integer row = 0;

@@ -336,16 +336,8 @@ static int close_checkpoint(lua_State *L)
 /* A checkpoint on the stack that is closed whatever happens. */
 static struct sim_checkpoint *guarded_checkpoint(lua_State *L)
 {
-    struct sim_checkpoint *c = lua_newuserdatauv(L, sizeof *c, 0);
-    *c = (struct sim_checkpoint){.fd = -1};
-    lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, close_checkpoint);
-    lua_setfield(L, -2, "__gc");
-    lua_pushcfunction(L, close_checkpoint);
-    lua_setfield(L, -2, "__close");
-    lua_setmetatable(L, -2);
-    lua_toclose(L, -1);
-    return c;
+    const struct sim_checkpoint closed = {.fd = -1};
+    return sim_lua_guard(L, &closed, sizeof closed, close_checkpoint);
 }
 
 /* probe(path) -> frame, text; or nil and what is wrong with the file */

@@ -397,15 +397,7 @@ static int close_folder(lua_State *L)
 static int list(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
-    DIR **handle = lua_newuserdatauv(L, sizeof *handle, 0);
-    *handle = NULL;
-    lua_createtable(L, 0, 2);
-    lua_pushcfunction(L, close_folder);
-    lua_setfield(L, -2, "__gc");
-    lua_pushcfunction(L, close_folder);
-    lua_setfield(L, -2, "__close");
-    lua_setmetatable(L, -2);
-    lua_toclose(L, -1);
+    DIR **handle = sim_lua_guard(L, &(DIR *){NULL}, sizeof *handle, close_folder);
     *handle = opendir(path);
     lua_newtable(L);
     struct dirent *entry;

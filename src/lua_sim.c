@@ -193,6 +193,20 @@ void *sim_lua_box(lua_State *L, size_t size, const char *name, int user_values)
     return box;
 }
 
+void *sim_lua_guard(lua_State *L, const void *start, size_t size, lua_CFunction close)
+{
+    void *guarded = lua_newuserdatauv(L, size, 0);
+    memcpy(guarded, start, size);
+    lua_createtable(L, 0, 2);
+    lua_pushcfunction(L, close);
+    lua_setfield(L, -2, "__gc");
+    lua_pushcfunction(L, close);
+    lua_setfield(L, -2, "__close");
+    lua_setmetatable(L, -2);
+    lua_toclose(L, -1);
+    return guarded;
+}
+
 void *sim_lua_check(lua_State *L, int index, const char *name, const char *method)
 {
     const bool *open = luaL_testudata(L, index, name);

@@ -68,6 +68,11 @@ enum sim_status sim_lua_status(lua_State *L, int index);
  * resource second); user value slots as asked. */
 void *sim_lua_box(lua_State *L, size_t size, const char *name, int user_values);
 
+/* A userdata, left on the stack, with the `size` bytes at `start`; `close` is called on
+ * it when the calling C function ends, whatever happens, and may see them as they were.
+ */
+void *sim_lua_guard(lua_State *L, const void *start, size_t size, lua_CFunction close);
+
 /* Note the box on top of the stack for checkpoints, if its class has state
  * (lua_checkpoint.c); sim_lua_box calls it. */
 void sim_lua_register(lua_State *L, const char *class_name);
