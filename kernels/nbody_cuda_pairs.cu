@@ -9,9 +9,12 @@
  * warps; it meets another block, its partner, a tile of 32 at a time: a lane reads tile
  * body (lane + r) mod 32 from shared memory in step r = 0..31, and the sum that this body
  * gathers walks along the lanes by a shuffle a step. Per pair, for two interactions: 3
- * FADD, 9 FFMA, 4 FMUL and a MUFU.RSQ, 17 issue slots, and 4 more a step of K pairs. In
- * mixed precision positions are double: a pair's difference is taken of two floats a
- * coordinate (6 more FADD), its force is single, and sums of 64 pairs join a double.
+ * FADD, 9 FFMA, 4 FMUL and a MUFU.RSQ, 17 issue slots, and 4 more a step of K pairs.
+ * Where the masses of a warp's bodies are all one, and those of the tile, too, as among
+ * the stars of a disc, sums are gathered without masses and multiplied after the tile:
+ * 15 slots a pair. In mixed precision positions are double: a pair's difference is taken
+ * of two floats a coordinate (6 more FADD), its force is single, and sums of 64 pairs
+ * join a double.
  *
  * Schedule (circulant): in round d block I meets block (I + d) mod B. Rounds 1 <= d < B/2
  * hold each pair of blocks once; for even B the round d = B/2 holds each twice, and only
@@ -174,15 +177,21 @@ static __device__ void note_meetings(const struct pairs_args &f, int64_t own,
     }
 }
 
+/* What a loop over a tile is made for: pairs; one-sided ones, of a block with itself;
+ * pairs without masses, which come after the loop; those that may lie at distance zero.
+ */
+enum law { PAIRS = 0, ONE_SIDED = 1, MASSLESS = 2, HARD_PAIRS = 4 };
+
 /* The tile, held twice over in shared memory, meets a lane's K bodies. Returns the pull
  * on tile body `lane`; one-sided, nothing of use. `own` and `column` are the indices of
  * the lane's first body and of the tile's. */
-template <class A, int K, bool BOTH, bool HARD>
+template <class A, int K, enum law LAW>
 static __device__ __forceinline__ struct triple<typename A::work>
 meet_tile(const struct pairs_args &f, int64_t own, int64_t column,
           const typename A::body *tile, const typename A::body *at, typename A::work eps2,
           struct triple<typename A::work> *sum) {
     typedef typename A::work work;
+    const bool both = !(LAW & ONE_SIDED), bare = LAW & MASSLESS, hard = LAW & HARD_PAIRS;
     const int lane = threadIdx.x & 31;
     struct triple<work> pull = {
         0, 0, 0
@@ -196,27 +205,30 @@ meet_tile(const struct pairs_args &f, int64_t own, int64_t column,
             const struct triple<work> d = A::minus(it, at[k]);
             const work r2 = fused(d.x, d.x, fused(d.y, d.y, fused(d.z, d.z, eps2)));
             const work y = inverse_root(r2), r3 = y * y * y;
-            const work w = HARD ? hard_weight((work)it.w, y, r2) : (work)it.w * r3;
-            if (HARD)
+            const work w = bare   ? r3
+                           : hard ? hard_weight((work)it.w, y, r2)
+                                  : (work)it.w * r3;
+            if (hard)
                 together |= r2 < NBODY_TINY;
             sum[k].x = fused(w, d.x, sum[k].x);
             sum[k].y = fused(w, d.y, sum[k].y);
             sum[k].z = fused(w, d.z, sum[k].z);
-            if (BOTH) {
-                const work met =
-                    HARD ? hard_weight((work)at[k].w, y, r2) : (work)at[k].w * r3;
+            if (both) {
+                const work met = bare   ? r3
+                                 : hard ? hard_weight((work)at[k].w, y, r2)
+                                        : (work)at[k].w * r3;
                 pull.x = fused(met, -d.x, pull.x);
                 pull.y = fused(met, -d.y, pull.y);
                 pull.z = fused(met, -d.z, pull.z);
             }
         }
-        if (BOTH) {
+        if (both) {
             pull.x = __shfl_sync(~0u, pull.x, lane + 1);
             pull.y = __shfl_sync(~0u, pull.y, lane + 1);
             pull.z = __shfl_sync(~0u, pull.z, lane + 1);
         }
     }
-    if (HARD && together)
+    if (hard && together)
         note_meetings<A, K>(f, own, column, tile, at);
     return pull;
 }
@@ -251,54 +263,80 @@ keep_pull(struct pairs_shared<A, K, W> &shared, const struct pairs_args &f, int 
     row[2 * f.padded] = pull.z;
 }
 
-/* The sums of a few tiles join the totals, and begin anew. */
+/* The sums of a few tiles, of the mass `m` each or already with masses (1), join the
+ * totals, and begin anew. */
 template <class A, int K, int W>
 static __device__ __forceinline__ void flush(struct pairs_shared<A, K, W> &shared,
-                                             struct triple<typename A::work> *sum)
+                                             struct triple<typename A::work> *sum, real m)
 {
 #pragma unroll
     for (int k = 0; k < K; k++) {
-        shared.total[3 * k][threadIdx.x] += sum[k].x;
-        shared.total[3 * k + 1][threadIdx.x] += sum[k].y;
-        shared.total[3 * k + 2][threadIdx.x] += sum[k].z;
+        shared.total[3 * k][threadIdx.x] += m * sum[k].x;
+        shared.total[3 * k + 1][threadIdx.x] += m * sum[k].y;
+        shared.total[3 * k + 2][threadIdx.x] += m * sum[k].z;
         sum[k] = {0, 0, 0};
     }
 }
 
+/* Does each lane have this mass? */
+template <typename T>
+static __device__ __forceinline__ bool is_one_mass(T m)
+{
+    return __all_sync(~0u, m == __shfl_sync(~0u, m, 0));
+}
+
 /* A warp's bodies, of which `own` is the lane's first, meet those of warp `group` of
- * block `partner`. */
+ * block `partner`. `alike`: the warp's masses are all one. */
 template <class A, int K, int W, bool HARD>
 static __device__ __forceinline__ void
 meet_group(struct pairs_shared<A, K, W> &shared, const struct pairs_args &f,
-           const typename A::body *at, int64_t own, int d, int64_t partner, int phase)
+           const typename A::body *at, int64_t own, int d, int64_t partner, int phase,
+           bool alike)
 {
     typedef typename A::work work;
+    const enum law one_sided = (enum law)(ONE_SIDED | (HARD ? HARD_PAIRS : PAIRS));
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int group = warp + phase < W ? warp + phase : warp + phase - W;
     const work eps2 = (work)f.eps2;
     typename A::body *tile = shared.tile[warp];
     struct triple<work> sum[K];
+    real mass = 1; /* of what is in the sums */
 #pragma unroll
     for (int k = 0; k < K; k++)
         sum[k] = {0, 0, 0};
-    for (int t = 0; t < K; t++) {
+#pragma unroll 1
+    for (int t = 0;; t++) {
         const int place = (group * K + t) * 32 + lane;
         const int64_t column = partner * (32 * K * W) + place;
-        const typename A::body body = A::take(load_body(f, column));
+        typename A::body body;
+        bool bare = false;
+        if (t < K) {
+            body = A::take(load_body(f, column));
+            bare = !HARD && d > 0 && alike && is_one_mass(body.w);
+        }
+        const real its = bare ? (real)body.w : 1;
+        if (t > 0 && (t % A::FLUSH == 0 || its != mass))
+            flush<A, K, W>(shared, sum, mass);
+        if (t == K)
+            break;
+        mass = its;
         __syncwarp();
         A::store(&tile[lane], body);
         A::store(&tile[lane + 32], body);
         __syncwarp();
         if (d == 0) {
-            meet_tile<A, K, false, HARD>(f, own, column - lane, tile, at, eps2, sum);
-        } else {
-            const struct triple<work> pull =
-                meet_tile<A, K, true, HARD>(f, own, column - lane, tile, at, eps2, sum);
-            keep_pull<A, K, W>(shared, f, phase, place, column, d,
-                               {pull.x, pull.y, pull.z});
+            meet_tile<A, K, one_sided>(f, own, column - lane, tile, at, eps2, sum);
+            continue;
         }
-        if ((t + 1) % A::FLUSH == 0)
-            flush<A, K, W>(shared, sum);
+        struct triple<work> pull;
+        if (bare)
+            pull = meet_tile<A, K, MASSLESS>(f, own, column - lane, tile, at, eps2, sum);
+        else
+            pull = meet_tile < A, K,
+            HARD ? HARD_PAIRS : PAIRS > (f, own, column - lane, tile, at, eps2, sum);
+        const real m = bare ? (real)at[0].w : 1;
+        keep_pull<A, K, W>(shared, f, phase, place, column, d,
+                           {m * pull.x, m * pull.y, m * pull.z});
     }
 }
 
@@ -317,12 +355,16 @@ static __global__ void __launch_bounds__(32 * W) pairs_kernel(const struct pairs
         for (int c = 0; c < 3; c++)
             shared.total[3 * k + c][threadIdx.x] = 0;
     }
+    bool alike = is_one_mass(at[0].w);
+#pragma unroll
+    for (int k = 1; k < K; k++)
+        alike = alike && __all_sync(~0u, at[k].w == at[0].w);
     for (int d = first; d < last; d++) {
         if (2 * d == f.blocks && own >= d)
             break; /* the other of the two works; the last round there is */
         const int partner = own + d < f.blocks ? own + d : own + d - f.blocks;
         for (int phase = 0; phase < W; phase++) {
-            meet_group<A, K, W, HARD>(shared, f, at, base, d, partner, phase);
+            meet_group<A, K, W, HARD>(shared, f, at, base, d, partner, phase, alike);
             if (W > 1)
                 __syncthreads();
         }
@@ -381,19 +423,22 @@ static const struct variant variants[] = {
 };
 #undef VARIANT
 
-/* By number of bodies: the first row with n <= up_to. `run` rounds a thread block. */
+/* By number of bodies: the first row with n <= up_to. `run` rounds a thread block. The
+ * measured best on an H200 (bench_nbody --sweep, docs/performance.md): in 1e12
+ * interactions/s, single precision and equal masses, 12,288 bodies 2.42 (next best 2.19),
+ * 24,576 2.99 (2.72), 32,768 3.19 (3.12), 65,536 3.29 (3.26), 262,144 3.47 (3.45). */
 static const struct {
     int64_t up_to;
     int per_lane, warps, run;
 } defaults[] = {
-    {6144, 4, 1, 1},
 #ifdef SIM_DOUBLE
     {24576, 4, 1, 1},
     {INT64_MAX, 8, 2, 2},
 #else
-    {24576, 8, 1, 1},
-    {98304, 8, 2, 2},
-    {INT64_MAX, 8, 4, 2},
+    {13312, 4, 1, 1},
+    {26624, 8, 1, 1},
+    {49152, 16, 1, 2},
+    {INT64_MAX, 16, 2, 1},
 #endif
 };
 

@@ -3,13 +3,17 @@
  * Equation: nbody_math.h. A launch a force costs some 4 us, more than the forces among a
  * thousand bodies. Here one block a multiprocessor stays: a block owns `targets` bodies,
  * whose position, velocity and acceleration a thread each keeps in registers over all
- * steps. For a force it publishes its positions, waits for all blocks at a barrier (an
- * integer counter), copies all positions to shared memory and sums the pulls on its own
- * bodies: a warp takes P of them and every parts-th stretch of 32 sources, a lane a
- * source. Lanes are added by exchanges that halve the number of sums each holds, warps in
- * ascending order: a fixed order, so the bits do not depend on how many steps a launch
- * takes. Published positions have two places in turn, so that one barrier a force is
- * enough.
+ * steps. For a force it publishes its positions, gathers those of all blocks in shared
+ * memory and sums the pulls on its own bodies: a warp takes P of them and every parts-th
+ * stretch of 32 sources, a lane a source. Lanes are added by exchanges that halve the
+ * number of sums each holds, warps in ascending order: a fixed order, so the bits do not
+ * depend on how many steps a launch takes.
+ *
+ * Nobody waits at a barrier: each 16 bytes that are published hold the number of the
+ * force beside the position, are written and read whole (128-bit accesses are atomic:
+ * PTX ISA 8.3, "ld"), and are read again until they hold the number that is wanted. Two
+ * places in turn are enough: who publishes for force k + 2, in the place of force k, has
+ * read all positions of force k + 1, which were published after those of k had been read.
  *
  * Not here: systems whose positions exceed a block's shared memory. */
 #include "nbody_cuda.h"
@@ -25,12 +29,17 @@
 #define TARGETS_MAX (8 * WARPS)
 #define STAGES_MAX  64
 
+/* A position as it is published. */
+#define PIECES ((int)sizeof(real) / 4)
+struct notice {
+    uint4 piece[PIECES]; /* the last word of each: the number of the force */
+};
+
 struct resident_args {
     struct sim_real4 *position, *velocity, *acceleration;
-    struct sim_real4 *board;        /* [2][n] */
-    unsigned int *arrived;          /* blocks at the barrier so far; begins as 0 */
+    struct notice *board;           /* [2][n]; begins as zeros */
     unsigned long long *least;      /* where to note bodies that met another; or NULL */
-    int n, targets, groups, stages; /* groups: of P targets, a power of two */
+    int n, targets, groups, stages; /* groups: of P targets */
     int64_t steps;
     bool charge;
     real G, eps2;
@@ -51,31 +60,101 @@ static __device__ __forceinline__ real inverse_root(real r2)
 #endif
 }
 
-/* Wait until every block came here `round` times; what they wrote before is visible. */
-static __device__ void grid_barrier(unsigned int *arrived, unsigned int round)
+/* 16 bytes at once, past the first cache, which knows nothing of what other blocks write.
+ */
+static __device__ __forceinline__ void publish_piece(uint4 *at, uint4 v)
 {
-    __syncthreads();
-    if (threadIdx.x == 0 && gridDim.x > 1) {
-        __threadfence();
-        atomicAdd(arrived, 1);
-        while (*(volatile unsigned int *)arrived < round * gridDim.x)
-            ;
-        __threadfence();
-    }
-    __syncthreads();
+    asm volatile("{ .reg .b128 all; .reg .b64 low, high;\n"
+                 "mov.b64 low, {%1, %2}; mov.b64 high, {%3, %4};\n"
+                 "mov.b128 all, {low, high};\n"
+                 "st.relaxed.gpu.global.b128 [%0], all; }" ::"l"(at),
+                 "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
 }
 
-/* Past the first cache, which knows nothing of what other blocks write. */
-static __device__ __forceinline__ struct sim_real4 load_shared(const struct sim_real4 *at)
+static __device__ __forceinline__ uint4 read_piece(const uint4 *at)
+{
+    uint4 v;
+    asm volatile("{ .reg .b128 all; .reg .b64 low, high;\n"
+                 "ld.relaxed.gpu.global.b128 all, [%4];\n"
+                 "mov.b128 {low, high}, all;\n"
+                 "mov.b64 {%0, %1}, low; mov.b64 {%2, %3}, high; }"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(at)
+                 : "memory");
+    return v;
+}
+
+static __device__ __forceinline__ void publish(struct notice *at, struct sim_real4 x,
+                                               unsigned int force)
 {
 #ifdef SIM_DOUBLE
-    const double2 *half = reinterpret_cast<const double2 *>(at);
-    const double2 low = __ldcg(half), high = __ldcg(half + 1);
-    return {low.x, low.y, high.x, high.y};
+    publish_piece(&at->piece[0],
+                  make_uint4((unsigned int)__double2loint(x.x), __double2hiint(x.x),
+                             (unsigned int)__double2loint(x.z), force));
+    publish_piece(&at->piece[1],
+                  make_uint4((unsigned int)__double2loint(x.y), __double2hiint(x.y),
+                             (unsigned int)__double2hiint(x.z), force));
 #else
-    const float4 all = __ldcg(reinterpret_cast<const float4 *>(at));
-    return {all.x, all.y, all.z, all.w};
+    publish_piece(&at->piece[0], make_uint4(__float_as_uint(x.x), __float_as_uint(x.y),
+                                            __float_as_uint(x.z), force));
 #endif
+}
+
+static __device__ __forceinline__ bool is_of(const struct notice &it, unsigned int force)
+{
+    return it.piece[0].w == force && it.piece[PIECES - 1].w == force;
+}
+
+static __device__ __forceinline__ struct notice read_notice(const struct notice *at)
+{
+    struct notice it;
+#pragma unroll
+    for (int k = 0; k < PIECES; k++)
+        it.piece[k] = read_piece(&at->piece[k]);
+    return it;
+}
+
+static __device__ __forceinline__ struct sim_real4 body_of(const struct notice &it,
+                                                           real mass)
+{
+#ifdef SIM_DOUBLE
+    return {__hiloint2double((int)it.piece[0].y, (int)it.piece[0].x),
+            __hiloint2double((int)it.piece[1].y, (int)it.piece[1].x),
+            __hiloint2double((int)it.piece[1].z, (int)it.piece[0].z), mass};
+#else
+    return {__uint_as_float(it.piece[0].x), __uint_as_float(it.piece[0].y),
+            __uint_as_float(it.piece[0].z), mass};
+#endif
+}
+
+/* All positions of a force, with masses, to shared memory, a few a thread at once: those
+ * that are not there yet are asked for together, until all are. (More at once wait for
+ * what is still far, fewer do not fill the way to memory.) */
+static __device__ __forceinline__ void gather(const struct notice *board, int n,
+                                              unsigned int force, const real *mass,
+                                              struct sim_real4 *source)
+{
+    enum { AT_ONCE = 4 / PIECES };
+    for (int from = threadIdx.x; from < n; from += AT_ONCE * THREADS) {
+        struct notice it[AT_ONCE] = {};
+        bool waiting;
+        do {
+            waiting = false;
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+                if (from + k * THREADS < n && !is_of(it[k], force))
+                    it[k] = read_notice(&board[from + k * THREADS]);
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+                waiting |= from + k * THREADS < n && !is_of(it[k], force);
+        } while (waiting);
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            if (from + k * THREADS < n)
+                nbody_store(&source[from + k * THREADS],
+                            body_of(it[k], mass[from + k * THREADS]));
+    }
 }
 
 /* Sums over the lanes of a warp of V values a lane (16 or 32): lane l returns the sum of
@@ -105,8 +184,10 @@ static __device__ __forceinline__ void pull_part(const struct resident_args &r,
                                                  real (*partial)[V])
 {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const int first = blockIdx.x * r.targets + (warp & (r.groups - 1)) * P;
+    const int first = blockIdx.x * r.targets + warp % r.groups * P;
     const int part = warp / r.groups, parts = WARPS / r.groups;
+    if (part >= parts)
+        return; /* the groups do not share the warps evenly */
     struct sim_real4 at[P];
     real sum[V];
 #pragma unroll
@@ -145,23 +226,21 @@ struct body {
 /* The acceleration of every block's targets: b.a of the threads that own one. */
 template <int P, int V, bool GUARDED>
 static __device__ __forceinline__ void
-find_force(const struct resident_args &r, struct sim_real4 *source, real (*partial)[V],
-           unsigned int round, bool owner, struct body *b)
+find_force(const struct resident_args &r, struct sim_real4 *source, const real *mass,
+           real (*partial)[V], unsigned int force, bool owner, struct body *b)
 {
-    struct sim_real4 *board = r.board + (round & 1) * (int64_t)r.n;
+    struct notice *board = r.board + (force & 1) * (int64_t)r.n;
     const int t = threadIdx.x;
     if (owner)
-        nbody_store(&board[blockIdx.x * r.targets + t], b->x);
-    grid_barrier(r.arrived, round);
-    for (int j = t; j < r.n; j += THREADS)
-        nbody_store(&source[j], load_shared(&board[j]));
+        publish(&board[blockIdx.x * r.targets + t], b->x, force);
+    gather(board, r.n, force, mass, source);
     __syncthreads();
     pull_part<P, V, GUARDED>(r, source, partial);
     __syncthreads();
     if (!owner)
         return;
     struct sim_real4 sum = {0, 0, 0, 0};
-    for (int w = t / P; w < WARPS; w += r.groups) {
+    for (int w = t / P; w < WARPS / r.groups * r.groups; w += r.groups) {
         sum.x += partial[w][3 * (t % P)];
         sum.y += partial[w][3 * (t % P) + 1];
         sum.z += partial[w][3 * (t % P) + 2];
@@ -187,14 +266,18 @@ static __global__ void __launch_bounds__(THREADS, 1)
     const int i = blockIdx.x * r.targets + threadIdx.x;
     const bool owner = (int)threadIdx.x < r.targets && i < r.n;
     struct body b = {};
-    unsigned int round = 0;
+    real *mass = (real *)(source + r.n);
+    unsigned int force = 0;
+    for (int j = threadIdx.x; j < r.n; j += THREADS)
+        mass[j] = r.position[j].w;
+    __syncthreads(); /* a block that is done changes positions: masses were read before */
     if (owner)
         b = {nbody_load(&r.position[i]), nbody_load(&r.velocity[i]),
              nbody_load(&r.acceleration[i])};
     for (int64_t step = 0; step < r.steps; step++)
         for (int s = 0; s < r.stages; s++) {
             if (r.stage[s].kind == SIM_FORCE)
-                find_force<P, V, GUARDED>(r, source, partial, ++round, owner, &b);
+                find_force<P, V, GUARDED>(r, source, mass, partial, ++force, owner, &b);
             else if (r.stage[s].kind == SIM_KICK)
                 push(&b.v, r.stage[s].h, r.stage[s].grain, b.a);
             else
@@ -218,6 +301,8 @@ static int attribute(const struct sim_device *device, enum cudaDeviceAttr which)
     return value;
 }
 
+#define BODY_BYTES ((int64_t)(sizeof(struct sim_real4) + sizeof(real))) /* shared */
+
 /* Bodies a block: at least 8, so that a few bodies need no barrier between blocks. */
 static int targets_for(const struct sim_nbody *nbody)
 {
@@ -233,7 +318,7 @@ bool nbody_resident_fits(const struct sim_nbody *nbody, int stage_count)
         !attribute(device, cudaDevAttrCooperativeLaunch))
         return false;
     const int64_t room = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
-    return nbody->n * (int64_t)sizeof(struct sim_real4) + 8192 <= room;
+    return nbody->n * BODY_BYTES + 8192 <= room;
 }
 
 typedef void (*resident_function)(struct resident_args);
@@ -250,7 +335,7 @@ static enum sim_status launch(struct sim_nbody *nbody, resident_function kernel,
 {
     struct sim_device *device = nbody->device;
     const char *name = "computing gravity";
-    const size_t shared = (size_t)args.n * sizeof(struct sim_real4);
+    const size_t shared = (size_t)(args.n * BODY_BYTES);
     const dim3 grid((unsigned)((args.n + args.targets - 1) / args.targets));
     void *arguments[] = {&args};
     if (device->lost)
@@ -274,8 +359,8 @@ enum sim_status nbody_resident_run(struct sim_nbody *nbody,
                                    int64_t steps)
 {
     struct resident_args r = {};
-    const size_t boards = 2 * (size_t)nbody->n * sizeof(struct sim_real4);
-    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + boards + 16));
+    const size_t boards = 2 * (size_t)nbody->n * sizeof(struct notice);
+    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + boards));
     char *scratch = (char *)nbody->scratch.data;
     const int targets = targets_for(nbody);
     const bool wide = targets > 16;
@@ -283,15 +368,12 @@ enum sim_status nbody_resident_run(struct sim_nbody *nbody,
     r.position = (struct sim_real4 *)nbody->position;
     r.velocity = (struct sim_real4 *)nbody->velocity;
     r.acceleration = (struct sim_real4 *)nbody->acceleration;
-    r.board = (struct sim_real4 *)(scratch + SIM_NBODY_KEPT);
-    r.arrived = (unsigned int *)(scratch + SIM_NBODY_KEPT + boards);
+    r.board = (struct notice *)(scratch + SIM_NBODY_KEPT);
     r.eps2 = (real)(nbody->eps * nbody->eps);
     r.least = r.eps2 > 0 ? NULL : (unsigned long long *)scratch;
     r.n = (int)nbody->n;
     r.targets = targets;
-    r.groups = 1;
-    while (r.groups < groups)
-        r.groups *= 2;
+    r.groups = groups;
     r.stages = stage_count;
     r.steps = steps;
     r.charge = nbody->coupling == SIM_CHARGE;
@@ -302,6 +384,6 @@ enum sim_status nbody_resident_run(struct sim_nbody *nbody,
         r.stage[s].grain =
             (real)(stages[s].kind == SIM_DRIFT ? nbody->grain_x : nbody->grain_v);
     }
-    SIM_TRY(nbody->device->ops->fill(nbody->device, r.arrived, 0, sizeof *r.arrived));
+    SIM_TRY(nbody->device->ops->fill(nbody->device, r.board, 0, boards));
     return launch(nbody, kernel_for(wide, nbody->eps < NBODY_SAFE_EPS), r);
 }

@@ -288,8 +288,8 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
         status = grow(&b->position, b->n, n, real4, "positions of bodies");
     if (status == SIM_OK)
         status = grow(&b->velocity, b->n, n, real4, "velocities of bodies");
-    if (status == SIM_OK)
-        status = grow(&b->acceleration, b->n, n, real4, "accelerations of bodies");
+    if (status == SIM_OK) /* forces are found anew */
+        status = grow(&b->acceleration, 0, n, real4, "accelerations of bodies");
     if (status == SIM_OK)
         status = grow(&b->group, b->n, n, 1, "groups of bodies");
     if (status == SIM_OK && b->desc.scheme == SIM_HERMITE4)

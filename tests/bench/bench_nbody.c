@@ -1,11 +1,13 @@
 /* bench_nbody.c - how fast gravity is, beside what the machine can do at best.
  *
- *     bench_nbody [cpu|cuda|cuda:K] [--double|--mixed] [--sweep] [--threads T] [N ...]
+ *     bench_nbody [cpu|cuda|cuda:K] [--double|--mixed] [--equal] [--sweep]
+ *                 [--threads T] [N ...]
  *
  * For each N: kick-drift-kick steps of a cloud, the median of five samples after a
  * warm-up, in directed interactions (N^2 a step) per second; the share of the fused
  * multiply-add ceiling that these take at 13 issue slots an interaction (symmetric pairs
- * need 17 for two, so they may pass 100 %). --sweep prints every kernel variant of a CUDA
+ * need 17 for two, so they may pass 100 %). The masses differ; with --equal they are one,
+ * as among a galaxy's stars. --sweep prints every kernel variant of a CUDA
  * device for each N, best last. */
 #include "../nbody_system.h"
 #include "ceiling/ceiling.h"
@@ -16,7 +18,7 @@
 
 struct request {
     const char *device;
-    bool is_double, mixed, sweep;
+    bool is_double, mixed, equal, sweep;
     int threads, count;
     int64_t n[N_MAX];
 };
@@ -49,13 +51,14 @@ static double step_seconds(struct system *s, double budget)
     return sample[SAMPLES / 2];
 }
 
-static struct system make_cloud(struct sim_device *device, bool is_double, int64_t n)
+static struct system make_cloud(struct sim_device *device, bool is_double, bool equal,
+                                int64_t n)
 {
     struct body4 *x = room((size_t)n, sizeof *x), *v = room((size_t)n, sizeof *v);
     uint64_t seed = 1;
     for (int64_t i = 0; i < n; i++)
         x[i] = (struct body4){uniform(&seed), uniform(&seed), uniform(&seed),
-                              (0.5 + uniform(&seed)) / (double)n};
+                              (equal ? 1 : 0.5 + uniform(&seed)) / (double)n};
     struct system s = make_system(device, is_double, n, x, v);
     s.nbody.dt = 1e-5;
     free(x);
@@ -129,7 +132,7 @@ static void bench(const struct request *r, struct sim_device *device)
            device->kind == SIM_CUDA ? "multiprocessors" : "threads", best.copy * 1e-9,
            best.fma, r->is_double ? "double" : "single");
     for (int k = 0; k < r->count; k++) {
-        struct system s = make_cloud(device, r->is_double, r->n[k]);
+        struct system s = make_cloud(device, r->is_double, r->equal, r->n[k]);
         s.nbody.mixed = r->mixed;
         find_force(&s);
         print_rate(&s, step_seconds(&s, 1.0), &best);
@@ -151,6 +154,8 @@ static void read_arguments(int argc, char **argv, struct request *r)
             r->is_double = true;
         else if (!strcmp(argv[k], "--mixed"))
             r->is_double = r->mixed = true;
+        else if (!strcmp(argv[k], "--equal"))
+            r->equal = true;
         else if (!strcmp(argv[k], "--sweep"))
             r->sweep = true;
         else if (!strcmp(argv[k], "--threads") && k + 1 < argc)

@@ -1,0 +1,73 @@
+-- gravity.lua: every GPU kernel of gravity once, at small and ragged sizes, for
+-- tests/sanitize.sh. Results are looked at by the suite, not here.
+local sim = require "sim"
+
+local done = 0
+local function steps(options, n, count)
+    local own = { dt = 1e-3, softening = 0.05 }
+    for key, value in pairs(options) do own[key] = value end
+    local stars = sim.bodies(own)
+    stars:add(sim.plummer { n = n, seed = 1, name = "halo" })
+    stars:add(sim.uniform_sphere { n = 40, seed = 2, name = "ball" })
+    if options.lengths then stars:soften { group = "ball", length = 0.2 } end
+    stars:step(count or 2)
+    local _ = stars:energy(), stars:radii { fractions = { 0.5 } }
+    if options.picture then stars:image { size = { 64, 48 }, width = 6 } end
+    stars:close()
+    done = done + 1
+end
+
+local function each(options, n)
+    local own = {}
+    for key, value in pairs(options) do own[key] = value end
+    own.lengths, own.picture = nil, nil
+    steps(own, n)
+end
+
+for _, precision in ipairs { "single", "mixed", "double" } do
+    for _, tile in ipairs { 64, 128, 256 } do
+        for _, per_thread in ipairs { 1, 2, 4, 8 } do
+            for _, soft in ipairs { 0.05, 0 } do
+                pcall(each, { precision = precision, pairs = "plain", tile = tile,
+                    per_thread = per_thread, softening = soft }, 600)
+            end
+        end
+    end
+    for _, tile in ipairs { 32, 64, 128 } do
+        for _, per_thread in ipairs { 4, 8, 16 } do
+            for _, soft in ipairs { 0.05, 0 } do
+                pcall(each, { precision = precision, pairs = "symmetric", tile = tile,
+                    per_thread = per_thread, softening = soft }, 1337)
+            end
+        end
+    end
+    pcall(each, { precision = precision, pairs = "resident" }, 300)
+    pcall(each, { precision = precision, pairs = "resident", softening = 0 }, 300)
+    for _, integrator in ipairs { "dkd", "yoshida4" } do
+        each({ precision = precision, integrator = integrator }, 500)
+    end
+end
+for _, kind in ipairs { "plummer", "spline" } do
+    for _, precision in ipairs { "single", "double" } do
+        local stars = sim.bodies { dt = 1e-3, softening = 0.05, softening_kind = kind,
+            precision = precision }
+        stars:add(sim.plummer { n = 300, seed = 1, name = "halo" })
+        stars:add(sim.uniform_sphere { n = 40, seed = 2, name = "ball" })
+        stars:soften { group = "ball", length = 0.2 }
+        stars:step(2)
+        local _ = stars:energy()
+        stars:image { size = { 64, 48 }, width = 6 }
+    end
+end
+for _, precision in ipairs { "single", "double" } do
+    local stars = sim.bodies { dt = 1e-3, precision = precision, on_close = "merge",
+        merge_distance = 0.3 }
+    stars:add(sim.plummer { n = 300, seed = 1 })
+    stars:step(3)
+end
+local few = sim.bodies { dt = 1e-3, precision = "double", integrator = "hermite4",
+    adaptive = { eta = 0.01 } }
+few:add(sim.plummer { n = 33, seed = 1 })
+few:step(3)
+print(("gravity: %d systems"):format(done))
+assert(done > 50, "most variants should take these sizes")
