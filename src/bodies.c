@@ -291,6 +291,8 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
     if (status == SIM_OK) /* forces are found anew */
         status = grow(&b->acceleration, 0, n, real4, "accelerations of bodies");
     if (status == SIM_OK)
+        status = sim_buffer_zero(&b->acceleration);
+    if (status == SIM_OK)
         status = grow(&b->group, b->n, n, 1, "groups of bodies");
     if (status == SIM_OK && b->desc.scheme == SIM_HERMITE4)
         status = renew_jerk(b, 2 * (size_t)n * real4);

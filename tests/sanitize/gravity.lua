@@ -11,7 +11,8 @@ local function steps(options, n, count)
     stars:add(sim.uniform_sphere { n = 40, seed = 2, name = "ball" })
     if options.lengths then stars:soften { group = "ball", length = 0.2 } end
     stars:step(count or 2)
-    local _ = stars:energy(), stars:radii { fractions = { 0.5 } }
+    stars:energy()
+    stars:radii { fractions = { 0.5 } }
     if options.picture then stars:image { size = { 64, 48 }, width = 6 } end
     stars:close()
     done = done + 1
@@ -55,7 +56,7 @@ for _, kind in ipairs { "plummer", "spline" } do
         stars:add(sim.uniform_sphere { n = 40, seed = 2, name = "ball" })
         stars:soften { group = "ball", length = 0.2 }
         stars:step(2)
-        local _ = stars:energy()
+        stars:energy()
         stars:image { size = { 64, 48 }, width = 6 }
     end
 end
