@@ -210,8 +210,9 @@ static void inner_row(const struct diffusion_cpu_variant *variant,
     }
 }
 
-static void plain_pass(const struct sim_diffusion_system *system,
-                       const struct diffusion_cpu_variant *variant, const real *signal)
+static enum sim_status plain_pass(const struct sim_diffusion_system *system,
+                                  const struct diffusion_cpu_variant *variant,
+                                  const real *signal)
 {
     const struct diffusion_args a = diffusion_args_of(system);
     const enum sim_reaction model = system->reaction;
@@ -229,7 +230,7 @@ static void plain_pass(const struct sim_diffusion_system *system,
         else
             inner_row(variant, model, &a, signal, member, j, stream);
     }
-    system->device->stats.launches++;
+    return sim_device_launch(system->device, "diffusion");
 }
 
 /* --- the table ---------------------------------------------------------------------- */
@@ -287,7 +288,7 @@ static enum sim_status diffusion_advance_cpu(struct sim_diffusion_system *system
         if (depth > 1)
             SIM_TRY(diffusion_cpu_blocked(system, variant, now, signal));
         else
-            plain_pass(system, variant, signal);
+            SIM_TRY(plain_pass(system, variant, signal));
         swap(system);
         signal += now * system->signal_stride;
         done += now;

@@ -202,7 +202,7 @@ enum sim_status diffusion_cpu_blocked(const struct sim_diffusion_system *system,
         }
         free(rings);
     }
-    system->device->stats.launches++;
+    SIM_TRY(sim_device_launch(system->device, "diffusion: blocked steps"));
     return no_memory ? sim_fail(SIM_HOST_MEMORY, "diffusion: no memory for blocked steps")
                      : SIM_OK;
 }

@@ -78,7 +78,7 @@ enum sim_status diffusion_product_cpu(struct sim_device *device, int64_t m, int6
             for (int64_t j = block * ROWS; j < last; j++)
                 add(n, q, q + BLOCK < k ? q + BLOCK : k, a + j * k, b, c + j * n);
     }
-    device->stats.launches++;
+    SIM_TRY(sim_device_launch(device, "diffusion: a product of matrices"));
     return sim_check_interrupt();
 }
 
@@ -91,6 +91,5 @@ enum sim_status diffusion_modal_cpu(struct sim_device *device, const struct sim_
             m->state[c] = modal_value(m, m->ax[i], m->ay[j], m->state[c],
                                       m->drive ? m->drive[c] : 0);
         }
-    device->stats.launches++;
-    return SIM_OK;
+    return sim_device_launch(device, "diffusion: modes");
 }

@@ -430,7 +430,7 @@ enum sim_status diffusion_sweep_cpu(struct sim_diffusion_system *system,
         }
         free(memory);
     }
-    system->device->stats.launches++;
+    SIM_TRY(sim_device_launch(system->device, "diffusion: lines"));
     return no_memory ? sim_fail(SIM_HOST_MEMORY, "diffusion: no memory for lines")
                      : SIM_OK;
 }
@@ -447,8 +447,7 @@ enum sim_status diffusion_half_cpu(struct sim_diffusion_system *system, int spec
         variant->half(system->reaction, &a, species, (const real *)from + member, row,
                       k % a.ny, (real *)to + member);
     }
-    system->device->stats.launches++;
-    return SIM_OK;
+    return sim_device_launch(system->device, "diffusion: lines");
 }
 
 enum sim_status diffusion_residual_cpu(struct sim_diffusion_system *system, int species,
@@ -471,7 +470,7 @@ enum sim_status diffusion_residual_cpu(struct sim_diffusion_system *system, int 
             most.size = larger(most.size, row.size);
         }
     }
-    system->device->stats.launches++;
+    SIM_TRY(sim_device_launch(system->device, "diffusion: lines"));
     *residual = most.residual, *size = most.size;
     return SIM_OK;
 }
@@ -496,6 +495,5 @@ enum sim_status diffusion_react_cpu(struct sim_diffusion_system *system, double 
                 variant->react(system->reaction, &a, (real)duration, u, i, end - i);
         }
     }
-    system->device->stats.launches++;
-    return SIM_OK;
+    return sim_device_launch(system->device, "diffusion: reaction");
 }

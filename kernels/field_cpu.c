@@ -50,7 +50,7 @@ static real *cell(const struct sim_array *a, const struct run *r)
 
 static enum sim_status done(struct sim_device *device)
 {
-    device->stats.launches++;
+    SIM_TRY(sim_device_launch(device, "field"));
     return sim_check_interrupt();
 }
 

@@ -349,7 +349,7 @@ static enum sim_status flow_pass(struct sim_flow_system *s, enum flow_pass pass,
     if ((a.control->skip && pass != FLOW_LIMITS && pass != FLOW_GATE_END) ||
         (pass == FLOW_CENTRE && !flow_centres(a.control)))
         return SIM_OK;
-    s->device->stats.launches++;
+    SIM_TRY(sim_device_launch(s->device, "flow"));
     if (!by_rows(pass)) {
         if (pass == FLOW_GATE)
             flow_gate(a.control);

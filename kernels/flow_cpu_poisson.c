@@ -337,8 +337,7 @@ enum sim_status poisson_pass_cpu(struct sim_poisson_system *s, int pass, int lev
         else
             row_of_pass(s, pass, &g, &coarse, j);
     after(s, &g, pass);
-    s->device->stats.launches++;
-    return SIM_OK;
+    return sim_device_launch(s->device, "flow: pressure");
 }
 
 enum sim_status poisson_wrap_cpu(struct sim_poisson_system *s, int level, void *array)

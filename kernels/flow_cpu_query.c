@@ -8,7 +8,7 @@
 
 static enum sim_status done(const struct sim_flow_system *s)
 {
-    s->device->stats.launches++;
+    SIM_TRY(sim_device_launch(s->device, "flow: a question"));
     return sim_check_interrupt();
 }
 

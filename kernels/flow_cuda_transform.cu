@@ -88,12 +88,17 @@ static enum sim_status run_plan(struct sim_device *device,
                                 void *from, void *to)
 {
     const double start = sim_launch_clock();
-    SIM_TRY(sim_device_usable(device));
+    SIM_TRY(sim_device_launch(device, "flow: transform"));
     const int error = run(plan, from, to);
     SIM_TRY(sim_launched(device, "flow: transform", start));
-    return error ? sim_fail(SIM_DEVICE, "flow: a transform failed (cuFFT's error %d)",
-                            error)
-                 : SIM_OK;
+    if (!error)
+        return SIM_OK;
+    /* cuFFT keeps CUDA's errors to itself: is it a lost GPU? */
+    const cudaError_t state = cudaStreamQuery(sim_stream(device));
+    if (state != cudaErrorNotReady)
+        SIM_TRY(sim_cuda_status(device, state, "flow: transform"));
+    (void)cudaGetLastError();
+    return sim_fail(SIM_DEVICE, "flow: a transform failed (cuFFT's error %d)", error);
 }
 
 static struct poisson_box box_of(const struct sim_poisson_system *s)

@@ -4,7 +4,8 @@
  *                        position, n));
  *
  * Refuses when the device was lost, counts the launch, asks for its error, and with
- * --sync waits for it and adds up the time. Work goes to device->stream, in order. */
+ * --sync waits for it and adds up the time. Work goes to device->stream, in order. Tests
+ * have launches fail in sim_device_launch() (fail.h). */
 #ifndef LAUNCH_CUH
 #define LAUNCH_CUH
 
@@ -29,7 +30,6 @@ static inline cudaStream_t sim_stream(const struct sim_device *device)
 static inline enum sim_status sim_launched(struct sim_device *device, const char *name,
                                            double start)
 {
-    device->stats.launches++;
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess && device->sync) {
         error = cudaStreamSynchronize(sim_stream(device));
@@ -46,10 +46,9 @@ static enum sim_status sim_launch(struct sim_device *device, const char *name,
                                   void (*kernel)(Parameter...), dim3 grid, dim3 block,
                                   size_t shared_bytes, Argument... arguments)
 {
-    if (device->lost)
-        return sim_fail(SIM_DEVICE, "%s", device->lost_text);
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
-        return SIM_OK;
+        return sim_device_usable(device);
+    SIM_TRY(sim_device_launch(device, name));
     double start = device->sync ? sim_launch_clock() : 0.0;
     kernel<<<grid, block, shared_bytes, sim_stream(device)>>>(
         static_cast<Parameter>(arguments)...);
@@ -63,8 +62,7 @@ static enum sim_status sim_launch_together(struct sim_device *device, const char
                                            void (*kernel)(Parameter...), dim3 grid,
                                            dim3 block, Argument... arguments)
 {
-    if (device->lost)
-        return sim_fail(SIM_DEVICE, "%s", device->lost_text);
+    SIM_TRY(sim_device_launch(device, name));
     double start = device->sync ? sim_launch_clock() : 0.0;
     void *addresses[] = {(void *)&arguments...};
     cudaError_t error = cudaLaunchCooperativeKernel((const void *)kernel, grid, block,
@@ -81,8 +79,7 @@ static enum sim_status sim_launch_cluster(struct sim_device *device, const char 
                                           dim3 block, size_t shared_bytes,
                                           unsigned cluster, Argument... arguments)
 {
-    if (device->lost)
-        return sim_fail(SIM_DEVICE, "%s", device->lost_text);
+    SIM_TRY(sim_device_launch(device, name));
     double start = device->sync ? sim_launch_clock() : 0.0;
     cudaLaunchAttribute attribute;
     attribute.id = cudaLaunchAttributeClusterDimension;

@@ -132,6 +132,5 @@ enum sim_status sim_modal_transform_cpu(struct sim_device *device,
 {
     SIM_TRY(transform(device, x, is_back, state, 1, x->n, y->n));
     SIM_TRY(transform(device, y, is_back, state, x->n, 1, x->n));
-    device->stats.launches++;
-    return SIM_OK;
+    return sim_device_launch(device, "diffusion: a transform");
 }

@@ -12,8 +12,8 @@
 
 /* to += h * rate, three components: v += h a, or x += h v (w, the mass, stays). Where
  * bodies merge, those that are gone stay. */
-static void push(struct sim_nbody *nbody, void *to, const void *rate, double h_exact,
-                 double exact_grain)
+static enum sim_status push(struct sim_nbody *nbody, void *to, const void *rate,
+                            double h_exact, double exact_grain)
 {
     struct sim_real4 *x = to;
     const struct sim_real4 *v = rate;
@@ -28,7 +28,7 @@ static void push(struct sim_nbody *nbody, void *to, const void *rate, double h_e
         x[i].y = nbody_push(x[i].y, h, v[i].y, grain);
         x[i].z = nbody_push(x[i].z, h, v[i].z, grain);
     }
-    nbody->device->stats.launches++;
+    return sim_device_launch(nbody->device, "moving bodies");
 }
 
 static const struct nbody_cpu_variant *best_variant(void)
@@ -100,7 +100,7 @@ static enum sim_status force(struct sim_nbody *nbody)
     args.least = (args.eps2 == 0 || args.softness) && nbody->merge_distance == 0
                      ? nbody->scratch.data
                      : &unsoftened;
-    nbody->device->stats.launches++;
+    SIM_TRY(sim_device_launch(nbody->device, "computing gravity"));
     if (symmetric(nbody))
         return nbody_cpu_pairs(&args, 0, nbody->device->threads,
                                (char *)nbody->scratch.data + SIM_NBODY_KEPT);
@@ -121,13 +121,11 @@ static enum sim_status stage(struct sim_nbody *nbody, const struct sim_stage *s)
 {
     switch (s->kind) {
     case SIM_KICK:
-        push(nbody, nbody->velocity, nbody->acceleration, s->coefficient * nbody->dt,
-             nbody->grain_v);
-        break;
+        return push(nbody, nbody->velocity, nbody->acceleration,
+                    s->coefficient * nbody->dt, nbody->grain_v);
     case SIM_DRIFT:
-        push(nbody, nbody->position, nbody->velocity, s->coefficient * nbody->dt,
-             nbody->grain_x);
-        break;
+        return push(nbody, nbody->position, nbody->velocity, s->coefficient * nbody->dt,
+                    nbody->grain_x);
     case SIM_FORCE:
         return force(nbody);
     case SIM_MERGE:

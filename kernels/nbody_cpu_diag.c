@@ -33,7 +33,7 @@ static enum sim_status slots(struct sim_nbody *nbody, int64_t count, size_t size
     size_t bytes;
     SIM_TRY(sim_size_multiply((size_t)count, size, "the workspace of gravity", &bytes));
     SIM_TRY(sim_nbody_scratch(nbody, bytes + SIM_NBODY_KEPT));
-    nbody->device->stats.launches++;
+    SIM_TRY(sim_device_launch(nbody->device, "measuring bodies"));
     *out = (char *)nbody->scratch.data + SIM_NBODY_KEPT;
     return SIM_OK;
 }
@@ -230,7 +230,7 @@ enum sim_status nbody_check_cpu(struct sim_nbody *nbody, void *out)
     const struct sim_real4 *x = nbody->position, *v = nbody->velocity;
     int64_t bad = INT64_MAX;
     SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT));
-    nbody->device->stats.launches++;
+    SIM_TRY(sim_device_launch(nbody->device, "checking bodies"));
 #pragma omp parallel for num_threads(nbody->device->threads) reduction(min : bad)
     for (int64_t i = 0; i < nbody->n; i++)
         if (!nbody_finite(x[i]) || !nbody_finite(v[i]))

@@ -128,7 +128,7 @@ enum sim_status nbody_merge_cpu(struct sim_nbody *nbody, void *jerk, void *space
                             .distance = nbody->merge_distance};
     nbody_merge_lay_out(&m, space);
     memset(m.listed, 0xff, nbody_merge_ones(m.n) * sizeof *m.listed);
-    nbody->device->stats.launches++;
+    SIM_TRY(sim_device_launch(nbody->device, "merging"));
     insert(&m);
     for (int64_t i = 0; i < m.n; i++) {
         if (i % 65536 == 0)

@@ -338,8 +338,7 @@ static enum sim_status launch(struct sim_nbody *nbody, resident_function kernel,
     const size_t shared = (size_t)(args.n * BODY_BYTES);
     const dim3 grid((unsigned)((args.n + args.targets - 1) / args.targets));
     void *arguments[] = {&args};
-    if (device->lost)
-        return sim_fail(SIM_DEVICE, "%s", device->lost_text);
+    SIM_TRY(sim_device_launch(device, name));
     SIM_TRY(sim_cuda_status(
         device,
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -40,7 +40,7 @@ static enum sim_status project_cpu(struct sim_device *device,
             a->spot[i] =
                 render_project(a, (double)single[i].x - cx, (double)single[i].y - cy,
                                (double)single[i].z - cz, a->group[i]);
-    device->stats.launches++;
+    SIM_TRY(sim_device_launch(device, "projecting bodies"));
     return sim_check_interrupt();
 }
 
@@ -105,7 +105,7 @@ static enum sim_status splat_cpu(struct sim_device *device,
     for (int row = 0; row < grid->rows; row += step)
         splat_strip(a, grid->row0 + row,
                     grid->rows - row < step ? grid->rows - row : step);
-    device->stats.launches++;
+    SIM_TRY(sim_device_launch(device, "drawing bodies"));
     return sim_check_interrupt();
 }
 
@@ -329,7 +329,7 @@ static enum sim_status tone_cpu(struct sim_device *device, const struct sim_tone
                 tone_pixels(a, j, &row);
         free(room);
     }
-    device->stats.launches++;
+    SIM_TRY(sim_device_launch(device, "colouring a picture"));
     if (!enough)
         return sim_fail(SIM_HOST_MEMORY, "out of host memory while making a picture");
     return sim_check_interrupt();
@@ -341,7 +341,7 @@ static enum sim_status text_cpu(struct sim_device *device, const struct sim_text
     for (int j = a->y0; j < a->y1; j++)
         for (int i = a->x0; i < a->x1; i++)
             render_text_pixel(a, sim_font, i, j);
-    device->stats.launches++;
+    SIM_TRY(sim_device_launch(device, "labelling a picture"));
     return sim_check_interrupt();
 }
 

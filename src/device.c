@@ -90,14 +90,38 @@ enum sim_status sim_device_usable(const struct sim_device *device)
     return SIM_OK;
 }
 
+static void lose(struct sim_device *device)
+{
+    device->lost = true;
+    snprintf(device->lost_text, sizeof device->lost_text,
+             "the device was lost, as SIMLUA_FAIL asks");
+}
+
 /* Before a copy: may the device be used? Tests lose it here (fail.h). */
 static enum sim_status ready(struct sim_device *device)
 {
-    if (!device->lost && sim_fail_now(SIM_FAIL_COPY)) {
-        device->lost = true;
-        snprintf(device->lost_text, sizeof device->lost_text,
-                 "the device was lost, as SIMLUA_FAIL asks");
-    }
+    if (!device->lost && sim_fail_now(SIM_FAIL_COPY))
+        lose(device);
+    return sim_device_usable(device);
+}
+
+/* A GPU crashes behind the caller's back: whoever asks it next finds out. */
+static void crash(struct sim_device *device)
+{
+    if (device->ops->crash)
+        device->ops->crash(device);
+    else
+        lose(device);
+}
+
+enum sim_status sim_device_launch(struct sim_device *device, const char *name)
+{
+    SIM_TRY(sim_device_usable(device));
+    device->stats.launches++;
+    if (sim_fail_now(SIM_FAIL_LAUNCH))
+        return sim_fail(SIM_DEVICE, "%s: not started, as SIMLUA_FAIL asks", name);
+    if (sim_fail_now(SIM_FAIL_CRASH))
+        crash(device);
     return sim_device_usable(device);
 }
 

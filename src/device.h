@@ -79,6 +79,7 @@ struct sim_device_ops {
     enum sim_status (*host_allocate)(struct sim_device *, size_t bytes, void **data);
     void (*host_release)(struct sim_device *, void *data);
     uint64_t (*free_memory)(struct sim_device *); /* bytes that could still be had */
+    void (*crash)(struct sim_device *); /* tests: be lost for good; NULL: only say so */
     void (*close)(struct sim_device *);
 };
 
@@ -93,6 +94,10 @@ void sim_device_list(void (*line)(void *context, const char *text), void *contex
 
 /* SIM_OK, or SIM_DEVICE with the first failure's text when the device was lost. */
 enum sim_status sim_device_usable(const struct sim_device *device);
+
+/* Before a kernel (CUDA) or a loop (CPU) that `name` is: counts it; SIM_DEVICE when the
+ * device was lost, or when a test has it fail (fail.h). */
+enum sim_status sim_device_launch(struct sim_device *device, const char *name);
 
 /* Allocate `bytes` (0 is legal and gives an empty buffer). `what` names it in the
  * out-of-memory message. Contents are undefined. */

@@ -10,10 +10,11 @@
  *
  * Every call is checked; an error that CUDA keeps repeating (a crashed kernel, a GPU off
  * the bus) marks the device lost, and its first text is what everybody after it reports.
+ * What is freed or destroyed after that fails, and is let fail: it went with the context.
  */
-#include "device.h"
+#include "../kernels/cuda_check.h"
+#include "fail.h"
 
-#include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -34,6 +35,45 @@ static enum sim_status checked(struct sim_device *device, cudaError_t error,
                                const char *doing)
 {
     return error == cudaSuccess ? SIM_OK : lost(device, error, doing);
+}
+
+/* Only a broken context fails this question; it does not wait. */
+static bool is_broken(const struct sim_device *device)
+{
+    cudaError_t state = cudaStreamQuery((cudaStream_t)device->stream);
+    return state != cudaSuccess && state != cudaErrorNotReady;
+}
+
+enum sim_status sim_cuda_failed(struct sim_device *device, cudaError_t error,
+                                const char *doing)
+{
+    if (device->lost)
+        return sim_device_usable(device);
+    (void)cudaGetLastError(); /* a passing error must not surface again later */
+    if (is_broken(device))
+        return lost(device, error, doing);
+    (void)cudaGetLastError(); /* nor must "not ready" */
+    return sim_fail(error == cudaErrorMemoryAllocation ? SIM_DEVICE_MEMORY : SIM_DEVICE,
+                    "%s: %s", doing, cudaGetErrorString(error));
+}
+
+/* Events and streams; tests refuse them (fail.h). */
+static cudaError_t make_event(unsigned flags, cudaEvent_t *event)
+{
+    if (sim_fail_now(SIM_FAIL_DEVICE))
+        return cudaErrorMemoryAllocation;
+    return cudaEventCreateWithFlags(event, flags);
+}
+
+static cudaError_t make_stream(void **out)
+{
+    cudaStream_t stream;
+    if (sim_fail_now(SIM_FAIL_DEVICE))
+        return cudaErrorMemoryAllocation;
+    cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        *out = stream;
+    return error;
 }
 
 static bool has_pool(const struct sim_device *device)
@@ -148,16 +188,17 @@ static enum sim_status stage(struct sim_device *device, const void *from, size_t
 {
     cudaEvent_t made;
     *staged = NULL;
-    cudaError_t error = has_pool(device) ? try_allocate(device, bytes, staged)
-                                         : cudaErrorMemoryAllocation;
+    cudaError_t error = has_pool(device) && !sim_fail_now(SIM_FAIL_DEVICE)
+                            ? try_allocate(device, bytes, staged)
+                            : cudaErrorMemoryAllocation;
     if (error == cudaErrorMemoryAllocation) {
         *staged = NULL;
         return SIM_OK;
     }
     SIM_TRY(checked(device, error, "allocating"));
     SIM_TRY(copy(device, *staged, from, bytes));
-    SIM_TRY(checked(device, cudaEventCreateWithFlags(&made, cudaEventDisableTiming),
-                    "making an event"));
+    SIM_TRY(
+        checked(device, make_event(cudaEventDisableTiming, &made), "making an event"));
     error = cudaEventRecord(made, device->stream);
     if (error == cudaSuccess)
         error = cudaStreamWaitEvent(device->picture_stream, made, 0);
@@ -187,10 +228,9 @@ static enum sim_status download_later(struct sim_device *device, void *to,
     void *staged;
     cudaEvent_t event;
     SIM_TRY(stage(device, from, bytes, &staged));
-    SIM_TRY(checked(
-        device,
-        cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
-        "making an event"));
+    SIM_TRY(checked(device,
+                    make_event(cudaEventDisableTiming | cudaEventBlockingSync, &event),
+                    "making an event"));
     ticket->event = event;
     return checked(device, enqueue_download(device, to, from, staged, bytes, event),
                    "copying to the host");
@@ -232,10 +272,12 @@ static enum sim_status fill(struct sim_device *device, void *to, int byte, size_
 
 static enum sim_status host_allocate(struct sim_device *device, size_t bytes, void **data)
 {
-    cudaError_t error = cudaMallocHost(data, bytes);
+    cudaError_t error = sim_fail_now(SIM_FAIL_MEMORY) ? cudaErrorMemoryAllocation
+                                                      : cudaMallocHost(data, bytes);
     if (error != cudaErrorMemoryAllocation)
         return checked(device, error, "allocating page-locked memory");
     cudaGetLastError();
+    *data = NULL;
     return sim_fail(SIM_HOST_MEMORY,
                     "out of host memory: %zu page-locked bytes for a picture", bytes);
 }
@@ -267,6 +309,7 @@ static const struct sim_device_ops cuda_ops = {
     .host_allocate = host_allocate,
     .host_release = host_release,
     .free_memory = free_memory,
+    .crash = sim_cuda_crash,
     .close = close_device,
 };
 
@@ -315,19 +358,14 @@ static enum sim_status set_up_pool(struct sim_device *device)
 static enum sim_status set_up(struct sim_device *device)
 {
     struct cudaDeviceProp properties;
-    cudaStream_t stream;
     SIM_TRY(checked(device, cudaSetDevice(device->index), "opening"));
     SIM_TRY(
         checked(device, cudaGetDeviceProperties(&properties, device->index), "opening"));
     snprintf(device->name, sizeof device->name, "%s", properties.name);
     device->memory = properties.totalGlobalMem;
     device->multiprocessors = properties.multiProcessorCount;
-    SIM_TRY(checked(device, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                    "opening"));
-    device->stream = stream;
-    SIM_TRY(checked(device, cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                    "opening"));
-    device->picture_stream = stream;
+    SIM_TRY(checked(device, make_stream(&device->stream), "opening"));
+    SIM_TRY(checked(device, make_stream(&device->picture_stream), "opening"));
     return has_pool(device) ? set_up_pool(device) : SIM_OK;
 }
 

@@ -21,8 +21,9 @@ static bool for_good;
 static int armed_signal; /* 0: the call fails */
 static atomic_long counted;
 
-static const char *const words[] = {"memory", "device", "copy",  "open", "write",
-                                    "fsync",  "rename", "mkdir", "any"};
+static const char *const words[] = {"memory", "device", "copy",  "launch",
+                                    "crash",  "open",   "write", "fsync",
+                                    "rename", "mkdir",  "any"};
 
 static void log_count(void)
 {
@@ -41,6 +42,8 @@ static void log_count(void)
 void sim_fail_arm(void)
 {
     const char *text = getenv("SIMLUA_FAIL"), *colon = text ? strchr(text, ':') : NULL;
+    armed = false;
+    atomic_store(&counted, 0);
     if (!colon)
         return;
     for (int kind = 0; kind <= SIM_FAIL_KINDS; kind++) {
@@ -60,7 +63,9 @@ void sim_fail_arm(void)
 /* Count a call; is it one that was meant? */
 static bool is_meant(enum sim_fail_kind kind)
 {
-    if (!armed || (armed_kind != SIM_FAIL_KINDS && armed_kind != kind))
+    if (!armed)
+        return false;
+    if (armed_kind != kind && (armed_kind != SIM_FAIL_KINDS || kind == SIM_FAIL_CRASH))
         return false;
     long number = atomic_fetch_add(&counted, 1) + 1;
     return first > 0 && (number == first || (for_good && number > first));

@@ -12,14 +12,22 @@
  *                             half of the bytes are written; calls of other kinds are
  *                             not begun. With another signal the call goes on after it.
  *
- * Kinds: memory, device (device memory), copy (to, from and on a device: it counts as
- * lost from then on), open, write, fsync, rename, mkdir, any. Opening counts only what
- * may create or change a file. SIMLUA_FAIL_LOG names a file that gets the number of calls
- * counted, when the program ends in good order: so a test knows where N ends.
+ * Kinds:
+ *     memory   allocations of the host; on a GPU also page-locked ones, and those that
+ * the CUDA runtime, an archive, makes for itself device   what is made on a device:
+ * memory; on a GPU also streams, events, cuFFT's plans copy     to, from and on a device:
+ * it counts as lost from then on, as the GPU would launch   of a kernel, and of cuFFT's;
+ * on the CPU of a loop that can report it: the one launch fails, as for want of a
+ * resource crash    the same calls, but the kernel before this one writes to nowhere: the
+ * GPU's context is lost for good, which the driver tells of when it likes (on the CPU the
+ * device counts as lost at once). Not part of `any`. open     counts only what may create
+ * or change a file write, fsync, rename, mkdir any      all of them SIMLUA_FAIL_LOG names
+ * a file that gets the number of calls counted, when the program ends in good order: so a
+ * test knows where N ends.
  *
- * Not here: CUDA's other calls and launches, and what the C library does inside itself
- * (fopen, asprintf). libgomp, where it is an archive, ends the program with a line of its
- * own when the memory of its threads fails. */
+ * Not here: CUDA's other calls, and what the C library does inside itself (fopen,
+ * asprintf). libgomp, where it is an archive, ends the program with a line of its own
+ * when the memory of its threads fails. */
 #ifndef SIM_FAIL_H
 #define SIM_FAIL_H
 
@@ -29,6 +37,8 @@ enum sim_fail_kind {
     SIM_FAIL_MEMORY,
     SIM_FAIL_DEVICE,
     SIM_FAIL_COPY,
+    SIM_FAIL_LAUNCH,
+    SIM_FAIL_CRASH,
     SIM_FAIL_OPEN,
     SIM_FAIL_WRITE,
     SIM_FAIL_FSYNC,
@@ -37,8 +47,8 @@ enum sim_fail_kind {
     SIM_FAIL_KINDS, /* any */
 };
 
-/* Read SIMLUA_FAIL; main() calls it first, so that what runs before main does not count.
- */
+/* Read SIMLUA_FAIL, and count from 0; main() calls it first, so that what runs before
+ * main does not count. */
 void sim_fail_arm(void);
 
 /* Count a call; true when it is to fail. */

@@ -4,13 +4,17 @@
  * A direct solve wants an empty rectangle whose sides all close their faces for the
  * pressure or are periodic, and a GPU with cuFFT. "transform" is then done and else
  * refused; "auto" takes it where it was measured to be the faster one, and else
- * multigrid. Asked anew whenever the grid's tables are made. */
+ * multigrid; also where cuFFT cannot make its plans, unless that is for want of memory:
+ * the bits of a flow must not hang on what is free. Asked anew whenever the grid's tables
+ * are made. */
 #include "flow.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fail.h"
 
 #define LEAST 64 /* cells a side, from which on "auto" takes transforms */
 
@@ -108,8 +112,13 @@ static enum sim_status upload_modes(struct sim_flow *f, int64_t n, bool periodic
 
 static enum sim_status made(int error, const char *doing)
 {
-    const enum sim_status kind = error == OUT_OF_MEMORY ? SIM_DEVICE_MEMORY : SIM_DEVICE;
-    return error ? sim_fail(kind, "flow: cuFFT failed at %s (its error %d)", doing, error)
+    if (error == OUT_OF_MEMORY)
+        return sim_fail(SIM_DEVICE_MEMORY,
+                        "out of device memory: cuFFT at %s; a flow with solver = "
+                        "\"multigrid\" needs less",
+                        doing);
+    return error ? sim_fail(SIM_DEVICE, "flow: cuFFT failed at %s (its error %d)", doing,
+                            error)
                  : SIM_OK;
 }
 
@@ -118,7 +127,8 @@ static enum sim_status make_plan(struct sim_flow *f, const struct sim_fft_librar
 {
     long long n[2] = {f->desc.ny, f->desc.nx};
     size_t bytes = 0;
-    SIM_TRY(made(fft->create(plan), "creating a plan"));
+    const int error = sim_fail_now(SIM_FAIL_DEVICE) ? OUT_OF_MEMORY : fft->create(plan);
+    SIM_TRY(made(error, "creating a plan"));
     f->transform.plans++;
     SIM_TRY(made(fft->own_area(*plan, 0), "preparing a plan"));
     SIM_TRY(made(fft->make(*plan, 2, n, NULL, 1, 0, NULL, 1, 0, type, 1, &bytes),
@@ -168,10 +178,12 @@ void sim_flow_free_transform(struct sim_flow *f)
 {
     struct sim_flow_transform *t = &f->transform;
     const char *why;
-    const struct sim_fft_library *fft = t->plans ? sim_fft_library(&why) : NULL;
-    if (t->plans > 0)
+    /* of a lost GPU they went with the context */
+    const int plans = t->plans && !f->system.device->lost ? t->plans : 0;
+    const struct sim_fft_library *fft = plans ? sim_fft_library(&why) : NULL;
+    if (plans > 0)
         fft->destroy(t->solver.forward);
-    if (t->plans > 1)
+    if (plans > 1)
         fft->destroy(t->solver.inverse);
     for (int k = 0; k < SIM_FLOW_TRANSFORM_BUFFERS; k++)
         sim_buffer_free(&t->own[k]);
@@ -216,7 +228,7 @@ enum sim_status sim_flow_choose_solver(struct sim_flow *f, const uint8_t *flags)
     if (status != SIM_OK) {
         sim_flow_free_transform(f);
         if (method == SIM_TRANSFORM || status == SIM_HOST_MEMORY ||
-            f->system.device->lost)
+            status == SIM_DEVICE_MEMORY || f->system.device->lost)
             return status;
         fault = sim_error_text();
     }

@@ -503,7 +503,8 @@ static int run_script(struct command *c, const char *program)
     print_device(host);
     set_alarm(host->max_time);
     int code = sim_script_run(host, program);
-    if (code >= 128) { /* do not wait for work that nobody wants any more */
+    /* Do not wait for work that nobody wants any more, nor for a GPU that may be gone. */
+    if (code >= 128 || (code == SIM_EXIT_DEVICE && host->device->kind == SIM_CUDA)) {
         fflush(stderr);
         _exit(code);
     }

@@ -194,13 +194,22 @@ static void load_text_only(lua_State *L)
 #define PATIENCE_INTERRUPTED 0.15
 #define PATIENCE_FAILED      3.0
 
+/* Wait for the pictures under way and for the device: work that nobody asked about may
+ * have failed. */
+static enum sim_status finish(struct sim_host *host)
+{
+    if (host->frames)
+        SIM_TRY(sim_frames_finish(host->frames));
+    return host->device ? sim_device_finish(host->device) : SIM_OK;
+}
+
 /* Everything that must still happen when the script has ended; the exit code. */
 static int wind_up(struct sim_host *host, int code)
 {
     char text[1200];
     enum sim_status status = SIM_OK;
-    if (host->frames && code == SIM_EXIT_DONE)
-        status = sim_frames_finish(host->frames);
+    if (code == SIM_EXIT_DONE && !host->help_shown)
+        status = finish(host);
     if (status != SIM_OK) {
         snprintf(text, sizeof text, "simlua: %s\n", sim_error_text());
         host->say(text);
