@@ -53,6 +53,13 @@ function command.shell(line)
     return code, command.read(folder .. "/out"), command.read(folder .. "/err")
 end
 
+-- "cpu", and "cuda" where there is a GPU.
+function command.devices()
+    local list = { "cpu" }
+    if command.run("-e ''", { device = "--device cuda" }) == 0 then list[2] = "cuda" end
+    return list
+end
+
 -- Run a shell line in a folder, send it a signal when these files are there, and wait for
 -- its end: not after some time, so that a busy machine does as well. Not SIGINT, which a
 -- shell's own background processes ignore.

@@ -1,67 +1,121 @@
 -- test_faults.lua: system calls that a run makes fail once, or for good: then a code that is
 -- not 0 and one line of cause, nothing broken under a final name, and the same command ends
--- as if nothing had happened. A small scene of each domain; one thread and two by turns.
+-- as if nothing had happened. A small scene of each domain; one thread and two by turns. On
+-- the CPU, and on a GPU where there is one: there the kind `crash` loses it for real, and
+-- the code is 4 whoever finds out.
 --
 -- Each call of the kinds with few calls fails once; of the others a sample.
--- SIMLUA_FAULTS=all walks through all of them, SIMLUA_FAULTS=7 through each seventh.
+-- SIMLUA_FAULTS=all walks through all of them, SIMLUA_FAULTS=7 through each seventh;
+-- SIMLUA_FAULTS_DEVICE=cuda, _SCENE=flow and _KIND=crash through those alone, and
+-- SIMLUA_FAULTS_JOBS=8 runs so many side by side.
 local check = require "check"
 local command = require "command"
 local run_folder = require "run_folder"
 
 local home = command.folder()
-local kinds = { "mkdir", "rename", "fsync", "open", "device", "copy", "write", "memory" }
+local kinds = { "mkdir", "rename", "fsync", "open", "device", "copy", "launch", "crash", "write",
+    "memory" }
 local asked = os.getenv "SIMLUA_FAULTS"
 local stride = asked == "all" and 1 or tonumber(asked)
 
-local function shell(line)
-    return command.quick(home, line)
+local function is_asked(what, word)
+    local only = os.getenv("SIMLUA_FAULTS_" .. what)
+    return not only or only == word
 end
 
-local function start(name, out, before, threads)
-    return shell(("%s timeout 100 %s --device cpu --quiet --threads %d --out %s %s.lua --frames 3 "
-        .. "--bodies 20 > words"):format(before or "", command.quote(command.program), threads or 1,
-        out, name))
+-- A GPU's process starts slowly and then waits: some side by side.
+local function side_by_side(device)
+    return tonumber(os.getenv "SIMLUA_FAULTS_JOBS") or device == "cpu" and 1 or 4
 end
 
-local function log()
-    return command.read(home .. "/log")
+-- Run lines of the shell side by side; returns their exit codes and all they said.
+local function together(lines)
+    local parts, codes, logs = {}, {}, {}
+    for i, line in ipairs(lines) do
+        parts[i] = ("{ %s; } > log.%d 2>&1; echo $? > code.%d"):format(line, i, i)
+    end
+    command.quick(home, "(" .. table.concat(parts, ") & (") .. ") & wait")
+    for i in ipairs(lines) do
+        codes[i] = tonumber(command.read(("%s/code.%d"):format(home, i)))
+        logs[i] = command.read(("%s/log.%d"):format(home, i))
+    end
+    return codes, logs
 end
 
--- How many calls of a kind an unbroken run makes.
-local function calls(name, kind)
-    shell "rm -rf counted"
-    start(name, "counted", ("SIMLUA_FAIL=%s:0 SIMLUA_FAIL_LOG=count"):format(kind))
-    return tonumber(command.read(home .. "/count")) or 0
+-- The command of a scene's run into a folder, with words before it.
+local function run(scene, out, before, threads)
+    return ("%s timeout 100 %s --device %s --quiet --threads %d --out %s %s.lua --frames 3 "
+        .. "--bodies 20 > /dev/null"):format(before or "", command.quote(command.program),
+        scene.device, threads or 1, out, scene.name)
+end
+
+-- How many calls of each kind an unbroken run makes.
+local function count_calls(scene)
+    for _, kind in ipairs(kinds) do
+        local file = "count." .. kind
+        local codes, logs = together { "rm -rf counted; " .. run(scene, "counted",
+            ("SIMLUA_FAIL=%s:0 SIMLUA_FAIL_LOG=%s"):format(kind, file)) }
+        check.equal(codes[1], 0, logs[1])
+        scene.calls[kind] = tonumber(command.read(home .. "/" .. file)) or 0
+        check.that(scene.calls[kind] > 0, ("%s: no calls of %s"):format(scene.title, kind))
+    end
 end
 
 -- A single allocation that fails is tried again after a collection.
-local function may_go_well(kind, for_good)
-    return (kind == "memory" or kind == "device") and for_good == ""
+local function may_go_well(point)
+    return (point.kind == "memory" or point.kind == "device") and point.for_good == ""
 end
 
-local function fail_at(name, kind, at, for_good)
-    local what = ("%s: %s:%d%s"):format(name, kind, at, for_good)
-    shell "rm -rf hurt"
-    local code = start(name, "hurt", ("SIMLUA_FAIL=%s:%d%s"):format(kind, at, for_good),
-        at % 4 == 0 and 2 or 1)
-    local text = log()
+local function judge(point, code, text)
     if code == 0 then
-        check.that(may_go_well(kind, for_good) and text == "", what .. ": code 0: " .. text)
-    else
-        local lines = select(2, text:gsub("\n", ""))
-        local own = lines == 1 and text:find "^simlua: "
-        -- gcc's OpenMP library ends the program itself when its own memory fails.
-        local library = kind == "memory" and text:find "^\nlibgomp: Out of memory[^\n]*\n$"
-        check.that(code <= 5 and (own or library), ("%s: code %d: %s"):format(what, code, text))
+        check.that(may_go_well(point) and text == "", point.what .. ": code 0: " .. text)
+        return
     end
-    check.equal(run_folder.broken(home .. "/hurt", ("%s/%s.whole"):format(home, name)), nil, what)
-    check.equal(start(name, "hurt"), 0, what .. ": the same command: " .. log())
-    check.equal(shell(("diff -r %s.whole hurt"):format(name)), 0, what .. ": " .. log())
+    local lines = select(2, text:gsub("\n", ""))
+    local own = lines == 1 and text:find "^simlua: "
+    -- gcc's OpenMP library ends the program itself when its own memory fails.
+    local library = point.kind == "memory" and text:find "^\nlibgomp: Out of memory[^\n]*\n$"
+    local right = code <= 5
+    if point.kind == "crash" then right = code == 4 end
+    check.that(right and (own or library), ("%s: code %d: %s"):format(point.what, code, text))
+end
+
+-- The points at once, then the same commands.
+local function hurt(scene, points)
+    local first, second = {}, {}
+    for i, point in ipairs(points) do
+        local out, fault = "hurt." .. i, ("%s:%d%s"):format(point.kind, point.at, point.for_good)
+        point.what = ("%s: %s"):format(scene.title, fault)
+        first[i] = ("rm -rf %s; "):format(out) .. run(scene, out, "SIMLUA_FAIL=" .. fault,
+            point.at % 4 == 0 and 2 or 1)
+        second[i] = ("%s && diff -r %s %s"):format(run(scene, out), scene.whole, out)
+    end
+    local codes, logs = together(first)
+    for i, point in ipairs(points) do
+        judge(point, codes[i], logs[i])
+        check.equal(run_folder.broken(("%s/hurt.%d"):format(home, i),
+            home .. "/" .. scene.whole), nil, point.what)
+    end
+    codes, logs = together(second)
+    for i, point in ipairs(points) do
+        check.equal(codes[i], 0, point.what .. ": the same command: " .. logs[i])
+    end
+end
+
+-- How many calls of a kind fail. What has to do with files is the same on a GPU.
+local cuda_samples = { crash = 6, launch = 4, device = 4, copy = 3, memory = 4 }
+local cpu_samples = { crash = 4, launch = 4 }
+local function samples(device, kind, for_good)
+    if command.small then return 2 end
+    if device == "cpu" then
+        return for_good == "" and (cpu_samples[kind] or 12) or 4
+    end
+    return for_good == "" and (cuda_samples[kind] or 1) or 1
 end
 
 -- Of `count` calls the ones that fail: all where there are few, else so many, evenly.
-local function points(count, samples)
-    local step, list = stride or math.max(1, count / samples), {}
+local function some_of(count, wanted)
+    local step, list = stride or math.max(1, count / wanted), {}
     local at = step > 1 and 1 + step * 0.37 or 1
     while at <= count do
         list[#list + 1] = math.floor(at)
@@ -70,25 +124,70 @@ local function points(count, samples)
     return list
 end
 
+local function points_of(scene)
+    local points = {}
+    for _, kind in ipairs(kinds) do
+        -- A context that is lost cannot be lost again.
+        for _, for_good in ipairs(kind == "crash" and { "" } or { "", "+" }) do
+            local list = some_of(scene.calls[kind], samples(scene.device, kind, for_good))
+            for _, at in ipairs(list) do
+                points[#points + 1] = { kind = kind, at = at, for_good = for_good }
+            end
+            print(("%s: %s: %d of %d calls fail%s"):format(scene.title, kind, #list,
+                scene.calls[kind], for_good == "" and " once" or " for good"))
+        end
+    end
+    return points
+end
+
+local function walk(device, name)
+    local scene = { device = device, name = name, title = device .. ": " .. name, calls = {},
+        whole = ("%s.%s.whole"):format(name, device) }
+    local codes, logs = together { run(scene, scene.whole) }
+    check.equal(codes[1], 0, logs[1])
+    count_calls(scene)
+    local points, width = points_of(scene), side_by_side(device)
+    for first = 1, #points, width do
+        if check.failed >= 9 then return end
+        hurt(scene, table.move(points, first, math.min(first + width - 1, #points), 1, {}))
+    end
+end
+
+-- A device that is lost where nobody asks any more: by the last step of a script that does
+-- not look at what it made, and by one whose error the script caught.
+local silent = [[
+local sim = require "sim"
+local stars = sim.bodies { softening = 0.05, dt = 0.01 }
+stars:add(sim.plummer { n = 20, seed = 1 })
+%s
+]]
+local function end_in_silence(device)
+    for _, step in ipairs { "stars:step(1)", "pcall(stars.step, stars, 1)" } do
+        command.write(home .. "/silent.lua", silent:format(step))
+        local line = ("timeout 100 %s --device %s --quiet silent.lua"):format(
+            command.quote(command.program), device)
+        check.equal(together({ "SIMLUA_FAIL=crash:0 SIMLUA_FAIL_LOG=count " .. line })[1], 0, step)
+        local count = tonumber(command.read(home .. "/count"))
+        local codes, logs = together { ("SIMLUA_FAIL=crash:%d %s"):format(count, line) }
+        local what = ("%s: %s, crash %d: %s"):format(device, step, count, logs[1])
+        check.equal(codes[1], 4, what)
+        check.that(logs[1]:find "^simlua: [^\n]* was lost[^\n]*\n$", what)
+    end
+end
+
 local names = {}
 for name, text in pairs(run_folder.scenes) do
-    names[#names + 1] = name
+    if is_asked("SCENE", name) then names[#names + 1] = name end
     command.write(("%s/%s.lua"):format(home, name), text)
 end
 table.sort(names)
-for _, name in ipairs(names) do
-    check.equal(start(name, name .. ".whole"), 0, log())
-    for _, kind in ipairs(kinds) do
-        local count = calls(name, kind)
-        check.that(count > 0, ("%s: no calls of %s"):format(name, kind))
-        for _, for_good in ipairs { "", "+" } do
-            local list = points(count, command.small and 2 or for_good == "" and 12 or 4)
-            for _, at in ipairs(list) do
-                if check.failed < 9 then fail_at(name, kind, at, for_good) end
-            end
-            print(("%s: %s: %d of %d calls failed%s"):format(name, kind, #list, count,
-                for_good == "" and " once" or " for good"))
-        end
+for i = #kinds, 1, -1 do
+    if not is_asked("KIND", kinds[i]) then table.remove(kinds, i) end
+end
+for _, device in ipairs(command.devices()) do
+    if is_asked("DEVICE", device) then
+        if is_asked("KIND", "crash") then end_in_silence(device) end
+        for _, name in ipairs(names) do walk(device, name) end
     end
 end
 
