@@ -124,29 +124,36 @@ for _, signal in ipairs { "TERM", "KILL" } do
 end
 
 -- A job that loses its device (code 4) is started once more, and goes on from its checkpoint;
--- one that loses it again is not. Each start loses it at the same copy.
-do
-    command.write(home .. "/starts.lua", 'local f <close> = io.open("starts", "a") f:write "x"\n'
-        .. run_folder.scene)
-    command.run("--quiet --out counted scene.lua", { folder = home,
-        env = "SIMLUA_FAIL=copy:0 SIMLUA_FAIL_LOG=copies" })
-    local copies = tonumber(command.read(home .. "/copies"))
-    for at, want in pairs { [math.floor(copies * 0.75)] = 0, [3] = 4 } do
-        os.execute(("rm -rf %s/starts %s/lost"):format(quote(home), quote(home)))
-        local code, _, err = command.run("sweep starts.lua --seed 2 --device cpu --out lost",
-            { folder = home, device = "", env = "SIMLUA_FAIL=copy:" .. at })
-        check.equal(code, want, ("lost at copy %d of %d: %s"):format(at, copies, err))
-        local starts = command.read(home .. "/starts")
-        check.equal(starts, "xxx", "asked once, run twice")
+-- one that loses it again is not. Each start loses it at the same call: at a copy by word
+-- alone, at a launch by a crash, on a GPU for real.
+command.write(home .. "/starts.lua", 'local f <close> = io.open("starts", "a") f:write "x"\n'
+    .. run_folder.scene)
+
+local function lose(device, kind)
+    device = "--device " .. device
+    command.shell(("cd %s && rm -rf counted kept lost"):format(quote(home)))
+    local code, _, err = command.run("--quiet --out counted scene.lua", { folder = home,
+        device = device, env = ("SIMLUA_FAIL=%s:0 SIMLUA_FAIL_LOG=calls"):format(kind) })
+    check.equal(code, 0, err)
+    local calls = tonumber(command.read(home .. "/calls"))
+    for at, want in pairs { [math.floor(calls * 0.75)] = 0, [3] = 4 } do
+        command.shell(("cd %s && rm -rf starts lost"):format(quote(home)))
+        code, _, err = command.run(("sweep starts.lua --seed 2 %s --out lost"):format(device),
+            { folder = home, device = "", env = ("SIMLUA_FAIL=%s:%d"):format(kind, at) })
+        local what = ("%s: lost at %s %d of %d"):format(device, kind, at, calls)
+        check.equal(code, want, what .. ": " .. err)
+        check.equal(command.read(home .. "/starts"), "xxx", what .. ": asked once, run twice")
         if want == 0 then
-            check.equal((run "verify lost/seed=2"), 0, "verified")
-            check.equal((run("--quiet --out kept starts.lua --seed 2", "--device cpu")), 0, "")
-            run_folder.same(home .. "/lost/seed=2", home .. "/kept", "after a lost device")
+            check.equal((run "verify lost/seed=2"), 0, what .. ": verified")
+            check.equal((run("--quiet --out kept starts.lua --seed 2", device)), 0, what)
+            run_folder.same(home .. "/lost/seed=2", home .. "/kept", what)
         else
-            check.that(err:find("the device was lost", 1, true), err)
+            check.that(err:find(" was lost", 1, true), what .. ": " .. err)
         end
     end
 end
+lose("cpu", "copy")
+for _, device in ipairs(command.devices()) do lose(device, "crash") end
 
 -- batch.
 do

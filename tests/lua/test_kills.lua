@@ -12,7 +12,8 @@ local host = require "sim.host"
 
 local quote = command.quote
 local home = command.folder()
-local kinds = { "memory", "device", "copy", "write", "open", "fsync", "rename", "mkdir" }
+local kinds = { "memory", "device", "copy", "launch", "write", "open", "fsync", "rename",
+    "mkdir" }
 local total = tonumber(os.getenv "SIMLUA_KILLS") or command.small and 12 or 60
 
 local function shell(line)
