@@ -4,6 +4,8 @@
 #define SIM_DOUBLE
 #include "flow_case.h"
 
+#include "../src/fail.h"
+
 #include "../kernels/poisson_transform_math.h"
 
 /* --- the formulas ------------------------------------------------------------------- */
@@ -227,6 +229,41 @@ static void refused(struct sim_device *device)
     sim_flow_free(&f);
 }
 
+/* One thing that is made on the device after another cannot be had: that is an error,
+ * never another solver, as the bits of a flow must not hang on what is free; and when
+ * there is memory again, so is the flow. */
+static void short_of_memory(struct sim_device *device, enum sim_poisson_method asked)
+{
+    struct sim_flow_desc d = square(64, 80, 1e-2, false);
+    const char *why;
+    const bool can = device->kind == SIM_CUDA && sim_fft_library(&why) != NULL;
+    const enum sim_poisson_method want = can ? SIM_TRANSFORM : SIM_MULTIGRID;
+    enum sim_status status = SIM_DEVICE_MEMORY;
+    int at = 0;
+    d.method = asked;
+    while (status == SIM_DEVICE_MEMORY) {
+        struct sim_flow f;
+        enum sim_poisson_method method = SIM_SOR;
+        char fault[32];
+        CHECK_OK(sim_flow_new(device, &d, &f));
+        snprintf(fault, sizeof fault, "device:%d", ++at);
+        setenv("SIMLUA_FAIL", fault, 1);
+        sim_fail_arm();
+        status = sim_flow_solver(&f, &method, &why);
+        unsetenv("SIMLUA_FAIL");
+        sim_fail_arm();
+        if (status == SIM_OK)
+            CHECK(method == want);
+        else if (CHECK(status == SIM_DEVICE_MEMORY))
+            CHECK(strstr(sim_error_text(), "memory") && !strchr(sim_error_text(), '\n'));
+        solver_of(&f, want);
+        sim_flow_free(&f);
+    }
+    CHECK(at > (can ? 8 : 1)); /* two plans, six arrays */
+    printf("     without memory for one of %d things no flow takes another solver\n",
+           at - 1);
+}
+
 /* --- whole flows -------------------------------------------------------------------- */
 
 enum scene { LID, ROUND, ROUND_X, CHANNEL, SCENES };
@@ -415,6 +452,9 @@ int main(void)
     for (int k = 0; k < count; k++) {
         choice(devices[k]);
         refused(devices[k]);
+        short_of_memory(devices[k], SIM_AUTO);
+        if (devices[k]->kind == SIM_CUDA && sim_fft_library(&why))
+            short_of_memory(devices[k], SIM_TRANSFORM);
         if (devices[k]->kind == SIM_CUDA && sim_fft_library(&why))
             on_gpu(devices[k]);
         else if (devices[k]->kind == SIM_CUDA)
