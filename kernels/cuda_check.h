@@ -18,6 +18,11 @@ extern "C" {
 enum sim_status sim_cuda_failed(struct sim_device *device, cudaError_t error,
                                 const char *doing);
 
+/* SIM_DEVICE when the context is broken, else SIM_OK; does not wait. To be asked before a
+ * refusal that rests on what the driver said of the GPU: a broken context says nothing.
+ */
+enum sim_status sim_cuda_alive(struct sim_device *device);
+
 /* Break the context for good, as a faulty kernel does (cuda_crash.cu): tests see what
  * becomes of a run then. */
 void sim_cuda_crash(struct sim_device *device);

@@ -265,8 +265,10 @@ static void choose_best(const struct sim_diffusion_system *system, int64_t steps
         out->variant = SIM_DIFFUSION_BLOCKED;
 }
 
-static enum sim_status cannot(const char *variant, const char *why)
+static enum sim_status cannot(const struct sim_diffusion_system *system,
+                              const char *variant, const char *why)
 {
+    SIM_TRY(sim_cuda_alive(system->device));
     return sim_fail(SIM_BAD_ARGUMENT, "diffusion: the variant %s cannot do this: %s",
                     variant, why);
 }
@@ -283,19 +285,21 @@ static enum sim_status choose(const struct sim_diffusion_system *system, int64_t
     switch (system->tuning.variant) {
     case SIM_DIFFUSION_SMALL:
         if (!diffusion_small_fits(system))
-            return cannot("small", fields);
+            return cannot(system, "small", fields);
         out->variant = SIM_DIFFUSION_SMALL;
         break;
     case SIM_DIFFUSION_CLUSTER:
         if (!diffusion_cluster_plan(system, &out->cluster))
-            return cannot("cluster", "the GPU has no clusters, the grid is too large, or "
-                                     "D, sources or a mask are fields");
+            return cannot(system, "cluster",
+                          "the GPU has no clusters, the grid is too large, or "
+                          "D, sources or a mask are fields");
         out->variant = SIM_DIFFUSION_CLUSTER;
         break;
     case SIM_DIFFUSION_BLOCKED:
         if (!out->depth)
-            return cannot("blocked", "D, sources or a mask are fields, or there is a "
-                                     "reaction with unequal axes or sources");
+            return cannot(system, "blocked",
+                          "D, sources or a mask are fields, or there is a "
+                          "reaction with unequal axes or sources");
         out->variant = SIM_DIFFUSION_BLOCKED;
         break;
     default:

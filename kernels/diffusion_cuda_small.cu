@@ -410,6 +410,10 @@ enum sim_status diffusion_small_cuda(const struct sim_diffusion_system *system,
     int across, up;
     const struct entry *e = find(system, &across, &up);
     const struct diffusion_args a = diffusion_args_of(system);
+    if (!e) { /* it fitted when it was chosen */
+        SIM_TRY(sim_cuda_alive(system->device));
+        return sim_fail(SIM_DEVICE, "small diffusion: the GPU does not tell what it has");
+    }
     const size_t bytes = shared_bytes(e, across, up);
     /* repeated, and cheap: the attribute belongs to the device that is current */
     SIM_TRY(sim_cuda_status(

@@ -93,11 +93,7 @@ static enum sim_status run_plan(struct sim_device *device,
     SIM_TRY(sim_launched(device, "flow: transform", start));
     if (!error)
         return SIM_OK;
-    /* cuFFT keeps CUDA's errors to itself: is it a lost GPU? */
-    const cudaError_t state = cudaStreamQuery(sim_stream(device));
-    if (state != cudaErrorNotReady)
-        SIM_TRY(sim_cuda_status(device, state, "flow: transform"));
-    (void)cudaGetLastError();
+    SIM_TRY(sim_cuda_alive(device)); /* cuFFT keeps CUDA's errors to itself */
     return sim_fail(SIM_DEVICE, "flow: a transform failed (cuFFT's error %d)", error);
 }
 

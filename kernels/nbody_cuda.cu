@@ -11,6 +11,7 @@
 #include "nbody_cuda_force.cuh"
 
 #include <algorithm>
+#include <stdio.h>
 
 /* --- kicks and drifts ------------------------------------------------------------------
  */
@@ -432,13 +433,15 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
                         "symmetric pairs in mixed precision need a softening above 0; "
                         "use pairs = \"plain\"");
     if (*by == SIM_PAIRS_RESIDENT &&
-        (!fits || t->tile || t->per_thread || t->unroll || t->split))
+        (!fits || t->tile || t->per_thread || t->unroll || t->split)) {
+        SIM_TRY(sim_cuda_alive(nbody->device));
         return sim_fail(
             SIM_BAD_ARGUMENT,
             "pairs = \"resident\" takes no tile, per_thread, unroll or split, "
             "no merging, at most 64 stages a step, and systems that fit a "
             "multiprocessor's shared memory: %lld bodies do not fit %s",
             (long long)nbody->n, nbody->device->name);
+    }
     if (*by != SIM_PAIRS_AUTO)
         return SIM_OK;
     if (t->tile || t->per_thread || t->unroll || t->split)

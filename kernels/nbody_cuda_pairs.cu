@@ -31,6 +31,7 @@
 #include "nbody_cuda.h"
 
 #include <algorithm>
+#include <stdio.h>
 
 struct pairs_args {
     const struct sim_real4 *position;

@@ -37,22 +37,30 @@ static enum sim_status checked(struct sim_device *device, cudaError_t error,
     return error == cudaSuccess ? SIM_OK : lost(device, error, doing);
 }
 
-/* Only a broken context fails this question; it does not wait. */
-static bool is_broken(const struct sim_device *device)
+/* Only a broken context fails this question. That work is under way is no error, but the
+ * next launch might report it. */
+static bool is_broken(const struct sim_device *device, cudaError_t *state)
 {
-    cudaError_t state = cudaStreamQuery((cudaStream_t)device->stream);
-    return state != cudaSuccess && state != cudaErrorNotReady;
+    *state = cudaStreamQuery((cudaStream_t)device->stream);
+    cudaGetLastError();
+    return *state != cudaSuccess && *state != cudaErrorNotReady;
+}
+
+enum sim_status sim_cuda_alive(struct sim_device *device)
+{
+    cudaError_t state;
+    return is_broken(device, &state) ? lost(device, state, "running a kernel") : SIM_OK;
 }
 
 enum sim_status sim_cuda_failed(struct sim_device *device, cudaError_t error,
                                 const char *doing)
 {
+    cudaError_t state;
     if (device->lost)
         return sim_device_usable(device);
-    (void)cudaGetLastError(); /* a passing error must not surface again later */
-    if (is_broken(device))
-        return lost(device, error, doing);
-    (void)cudaGetLastError(); /* nor must "not ready" */
+    cudaGetLastError(); /* a passing error must not surface again later */
+    if (is_broken(device, &state))
+        return lost(device, state, doing);
     return sim_fail(error == cudaErrorMemoryAllocation ? SIM_DEVICE_MEMORY : SIM_DEVICE,
                     "%s: %s", doing, cudaGetErrorString(error));
 }
