@@ -28,6 +28,13 @@ local function side_by_side(device)
     return tonumber(os.getenv "SIMLUA_FAULTS_JOBS") or device == "cpu" and 1 or 4
 end
 
+-- Call with so many entries of a list at once, in order.
+local function by_groups(list, width, call)
+    for first = 1, #list, width do
+        call(table.move(list, first, math.min(first + width - 1, #list), 1, {}))
+    end
+end
+
 -- Run lines of the shell side by side; returns their exit codes and all they said.
 local function together(lines)
     local parts, codes, logs = {}, {}, {}
@@ -51,14 +58,19 @@ end
 
 -- How many calls of each kind an unbroken run makes.
 local function count_calls(scene)
-    for _, kind in ipairs(kinds) do
-        local file = "count." .. kind
-        local codes, logs = together { "rm -rf counted; " .. run(scene, "counted",
-            ("SIMLUA_FAIL=%s:0 SIMLUA_FAIL_LOG=%s"):format(kind, file)) }
-        check.equal(codes[1], 0, logs[1])
-        scene.calls[kind] = tonumber(command.read(home .. "/" .. file)) or 0
-        check.that(scene.calls[kind] > 0, ("%s: no calls of %s"):format(scene.title, kind))
-    end
+    by_groups(kinds, side_by_side(scene.device), function(group)
+        local lines = {}
+        for i, kind in ipairs(group) do
+            lines[i] = ("rm -rf counted.%s; "):format(kind) .. run(scene, "counted." .. kind,
+                ("SIMLUA_FAIL=%s:0 SIMLUA_FAIL_LOG=count.%s"):format(kind, kind))
+        end
+        local codes, logs = together(lines)
+        for i, kind in ipairs(group) do
+            check.equal(codes[i], 0, logs[i])
+            scene.calls[kind] = tonumber(command.read(home .. "/count." .. kind)) or 0
+            check.that(scene.calls[kind] > 0, ("%s: no calls of %s"):format(scene.title, kind))
+        end
+    end)
 end
 
 -- A single allocation that fails is tried again after a collection.
@@ -108,7 +120,7 @@ local cpu_samples = { crash = 4, launch = 4 }
 local function samples(device, kind, for_good)
     if command.small then return 2 end
     if device == "cpu" then
-        return for_good == "" and (cpu_samples[kind] or 12) or 4
+        return for_good == "" and (cpu_samples[kind] or 10) or 3
     end
     return for_good == "" and (cuda_samples[kind] or 1) or 1
 end
@@ -166,11 +178,9 @@ local function walk(device, name)
     local codes, logs = together { run(scene, scene.whole) }
     check.equal(codes[1], 0, logs[1])
     count_calls(scene)
-    local points, width = points_of(scene), side_by_side(device)
-    for first = 1, #points, width do
-        if check.failed >= 9 then return end
-        hurt(scene, table.move(points, first, math.min(first + width - 1, #points), 1, {}))
-    end
+    by_groups(points_of(scene), side_by_side(device), function(points)
+        if check.failed < 9 then hurt(scene, points) end
+    end)
     if device == "cpu" and name == "gravity" and is_asked("KIND", "fsync") then
         stop_in_vain(scene)
     end
