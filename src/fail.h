@@ -13,17 +13,22 @@
  *                             not begun. With another signal the call goes on after it.
  *
  * Kinds:
- *     memory   allocations of the host; on a GPU also page-locked ones, and those that
- * the CUDA runtime, an archive, makes for itself device   what is made on a device:
- * memory; on a GPU also streams, events, cuFFT's plans copy     to, from and on a device:
- * it counts as lost from then on, as the GPU would launch   of a kernel, and of cuFFT's;
- * on the CPU of a loop that can report it: the one launch fails, as for want of a
- * resource crash    the same calls, but the kernel before this one writes to nowhere: the
- * GPU's context is lost for good, which the driver tells of when it likes (on the CPU the
- * device counts as lost at once). Not part of `any`. open     counts only what may create
- * or change a file write, fsync, rename, mkdir any      all of them SIMLUA_FAIL_LOG names
- * a file that gets the number of calls counted, when the program ends in good order: so a
- * test knows where N ends.
+ *
+ * - memory: allocations of the host; on a GPU also page-locked ones, and those that the
+ *   CUDA runtime, an archive, makes for itself
+ * - device: what is made on a device: memory; on a GPU also streams, events, cuFFT's
+ * plans
+ * - copy: to, from and on a device, which counts as lost from then on
+ * - launch: of a kernel, and of cuFFT's; on the CPU of a loop that can report it. The one
+ *   launch fails, as for want of a resource
+ * - crash: the same calls, but a kernel before this one writes to nowhere: the GPU's
+ *   context is lost for good, which the driver tells of when it likes (on the CPU the
+ *   device counts as lost at once)
+ * - open (only what may create or change a file), write, fsync, rename, mkdir
+ * - any: all of them but crash
+ *
+ * SIMLUA_FAIL_LOG names a file that gets the number of calls counted, when the program
+ * ends in good order: so a test knows where N ends.
  *
  * Not here: CUDA's other calls, and what the C library does inside itself (fopen,
  * asprintf). libgomp, where it is an archive, ends the program with a line of its own
