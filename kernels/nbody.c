@@ -57,14 +57,19 @@ enum sim_status sim_nbody_check_eps(double eps, bool is_double)
         is_double ? 1.3e154 : 1.8e19);
 }
 
-void sim_nbody_sums_finish(const double *raw, struct sim_nbody_sums *out)
+void sim_nbody_sums_finish(const struct sim_nbody *nbody, const double *raw,
+                           struct sim_nbody_sums *out)
 {
+    const struct nbody_hold hold = nbody_hold_of(nbody);
     *out = (struct sim_nbody_sums){.count = raw[NBODY_COUNT],
                                    .mass = raw[NBODY_MASS],
-                                   .kinetic = raw[NBODY_KINETIC]};
+                                   .kinetic = raw[NBODY_KINETIC],
+                                   .outgrown = raw[NBODY_OUTGROWN]};
     for (int k = 0; k < 3; k++) {
         out->centre[k] = nbody_centre(raw, k);
-        out->momentum[k] = raw[NBODY_MV + k];
+        out->momentum[k] =
+            raw[NBODY_MV + k] +
+            nbody_join_units(&hold, raw[NBODY_HIGH + k], raw[NBODY_LOW + k]);
         out->angular_momentum[k] = raw[NBODY_L + k];
     }
 }

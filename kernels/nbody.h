@@ -70,6 +70,8 @@ struct sim_nbody {
                                 multiples of these powers of two, see nbody_push */
     bool mixed; /* double arrays; a backend may compute the force of a pair in single
                    from differences that are good to single, if sums are in double */
+    double momentum_unit, momentum_least; /* unit > 0, double only: kicks do not change
+                    the total momentum, see nbody_momentum_math.h */
     struct sim_buffer scratch;
     struct sim_nbody_tuning tuning;
 };
@@ -79,9 +81,10 @@ struct sim_nbody {
 struct sim_nbody_sums {
     double count, mass;
     double centre[3];           /* sum m x / sum m; the plain mean where sum m is 0 */
-    double momentum[3];         /* sum m v */
+    double momentum[3];         /* sum m v; exact of bodies whose momentum is held */
     double angular_momentum[3]; /* sum m x cross v */
     double kinetic;             /* sum m v^2 / 2 */
+    double outgrown;            /* bodies too fast to hold their momentum exactly */
 };
 
 /* The outcome of `check`: written on the device, read with the next picture. */
@@ -162,6 +165,7 @@ static inline bool sim_nbody_is_general(const struct sim_nbody *nbody)
 /* For the backends: is eps zero, or its square a normal number? And the sums of
  * nbody_math.h (NBODY_SUMS of them) in their public form. */
 enum sim_status sim_nbody_check_eps(double eps, bool is_double);
-void sim_nbody_sums_finish(const double *raw, struct sim_nbody_sums *out);
+void sim_nbody_sums_finish(const struct sim_nbody *, const double *raw,
+                           struct sim_nbody_sums *out);
 
 #endif

@@ -121,6 +121,8 @@ static enum sim_status stage(struct sim_nbody *nbody, const struct sim_stage *s)
 {
     switch (s->kind) {
     case SIM_KICK:
+        if (nbody->momentum_unit > 0)
+            return nbody_kick_held_cpu(nbody, s->coefficient * nbody->dt);
         return push(nbody, nbody->velocity, nbody->acceleration,
                     s->coefficient * nbody->dt, nbody->grain_v);
     case SIM_DRIFT:

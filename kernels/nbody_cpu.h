@@ -67,6 +67,10 @@ const char *nbody_cpu_pairs_name(int variant); /* NULL past the last, the plain 
 #define nbody_merge_cpu SIM_TYPED(nbody_merge_cpu)
 enum sim_status nbody_merge_cpu(struct sim_nbody *, void *jerk, void *space, bool *any);
 
+/* v += h a without a change of the total momentum (nbody_cpu_momentum.c). */
+#define nbody_kick_held_cpu SIM_TYPED(nbody_kick_held_cpu)
+enum sim_status nbody_kick_held_cpu(struct sim_nbody *, double h);
+
 enum sim_status nbody_sums_cpu(struct sim_nbody *, uint64_t groups,
                                struct sim_nbody_sums *);
 enum sim_status nbody_potential_cpu(struct sim_nbody *, double *);

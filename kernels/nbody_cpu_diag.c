@@ -42,12 +42,12 @@ static void add_chunk(const struct sim_nbody *nbody, uint64_t groups, int64_t ch
                       double *sums)
 {
     const struct sim_real4 *x = nbody->position, *v = nbody->velocity;
+    const struct nbody_hold hold = nbody_hold_of(nbody);
     const int64_t last = least_of((chunk + 1) * CHUNK, nbody->n);
     memset(sums, 0, NBODY_SUMS * sizeof *sums);
     for (int64_t i = chunk * CHUNK; i < last; i++)
         if (selected(nbody, groups, i))
-            nbody_add_body(sums, x[i], v[i],
-                           nbody->coupling == SIM_CHARGE ? 1.0 : (double)x[i].w);
+            nbody_add_body(sums, &hold, x[i], v[i], nbody_inertia(&hold, (double)x[i].w));
 }
 
 static enum sim_status raw_sums(struct sim_nbody *nbody, uint64_t groups,
@@ -72,7 +72,7 @@ enum sim_status nbody_sums_cpu(struct sim_nbody *nbody, uint64_t groups,
 {
     double raw[NBODY_SUMS];
     SIM_TRY(raw_sums(nbody, groups, raw));
-    sim_nbody_sums_finish(raw, out);
+    sim_nbody_sums_finish(nbody, raw, out);
     return SIM_OK;
 }
 

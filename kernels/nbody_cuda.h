@@ -3,11 +3,11 @@
 #define NBODY_CUDA_H
 
 #include "launch.cuh"
-#include "nbody_math.h"
 
 extern "C" {
 #include "nbody.h"
 }
+#include "nbody_math.h"
 
 /* Operations of the table that live in nbody_cuda_diag.cu; contracts in nbody.h. */
 #define nbody_sums_cuda      SIM_TYPED(nbody_sums_cuda)

@@ -44,7 +44,7 @@ struct view {
     const uint8_t *group;
     uint64_t groups;
     int64_t n;
-    bool charge;
+    struct nbody_hold hold;
 };
 
 static struct view view_of(const struct sim_nbody *nbody, uint64_t groups)
@@ -54,7 +54,7 @@ static struct view view_of(const struct sim_nbody *nbody, uint64_t groups)
             nbody->group,
             groups,
             nbody->n,
-            nbody->coupling == SIM_CHARGE};
+            nbody_hold_of(nbody)};
 }
 
 static __device__ bool selected(const struct view &b, int64_t i)
@@ -76,8 +76,8 @@ static __global__ void __launch_bounds__(BLOCK) sums_kernel(struct view b, doubl
          i += (int64_t)gridDim.x * BLOCK)
         if (selected(b, i)) {
             const struct sim_real4 x = nbody_load(&b.position[i]);
-            nbody_add_body(s, x, nbody_load(&b.velocity[i]),
-                           b.charge ? 1.0 : (double)x.w);
+            nbody_add_body(s, &b.hold, x, nbody_load(&b.velocity[i]),
+                           nbody_inertia(&b.hold, (double)x.w));
         }
     for (int k = 0; k < NBODY_SUMS; k++) {
         const double sum = sim_block_sum<BLOCK>(s[k], shared);
@@ -120,7 +120,7 @@ enum sim_status nbody_sums_cuda(struct sim_nbody *nbody, uint64_t groups,
     double raw[NBODY_SUMS], *d_raw;
     SIM_TRY(enqueue_sums(nbody, groups, &d_raw));
     SIM_TRY(read_slots(nbody, d_raw, raw, sizeof raw));
-    sim_nbody_sums_finish(raw, out);
+    sim_nbody_sums_finish(nbody, raw, out);
     return SIM_OK;
 }
 
@@ -236,7 +236,7 @@ static __global__ void __launch_bounds__(BLOCK)
         return;
     const struct sim_real4 p = nbody_load(&b.position[i]);
     r2[i] = selected(b, i) ? nbody_distance2(p, x, y, z) : __longlong_as_double(-1);
-    mass[i] = b.charge ? 1.0 : (double)p.w;
+    mass[i] = nbody_inertia(&b.hold, (double)p.w);
 }
 
 static __device__ unsigned long long middle(const struct radii_args &a, int f)

@@ -10,6 +10,7 @@
 #ifndef NBODY_MATH_H
 #define NBODY_MATH_H
 
+#include "nbody_momentum_math.h"
 #include "sim_fn.h"
 
 #include <float.h>
@@ -70,13 +71,34 @@ enum nbody_sum {
     NBODY_MASS,
     NBODY_MX,                    /* sum m x, three components */
     NBODY_X = NBODY_MX + 3,      /* sum x: the centre of massless selections */
-    NBODY_MV = NBODY_X + 3,      /* sum m v */
+    NBODY_MV = NBODY_X + 3,      /* sum m v of what is not held */
     NBODY_L = NBODY_MV + 3,      /* sum m x cross v */
     NBODY_KINETIC = NBODY_L + 3, /* sum m v^2 / 2 */
+    NBODY_HIGH,                  /* the held momentum in units: nbody_split_units */
+    NBODY_LOW = NBODY_HIGH + 3,
+    NBODY_OUTGROWN = NBODY_LOW + 3,
     NBODY_SUMS
 };
 
-SIM_FN void nbody_add_body(double *s, struct sim_real4 x, struct sim_real4 v, double m)
+SIM_FN void nbody_add_momentum(double *s, const struct nbody_hold *hold, double m,
+                               struct sim_real4 v)
+{
+    const double speed[3] = {(double)v.x, (double)v.y, (double)v.z};
+    const int held = nbody_is_held(hold, m);
+    int outgrown = 0;
+    for (int k = 0; k < 3; k++) {
+        double high = 0, low = 0, units = held ? nbody_units(hold, m, speed[k]) : 0.0;
+        nbody_split_units(units, &high, &low);
+        s[NBODY_HIGH + k] += high;
+        s[NBODY_LOW + k] += low;
+        s[NBODY_MV + k] += held ? 0.0 : m * speed[k];
+        outgrown |= nbody_outgrown(units);
+    }
+    s[NBODY_OUTGROWN] += outgrown;
+}
+
+SIM_FN void nbody_add_body(double *s, const struct nbody_hold *hold, struct sim_real4 x,
+                           struct sim_real4 v, double m)
 {
     double px = x.x, py = x.y, pz = x.z, vx = v.x, vy = v.y, vz = v.z;
     s[NBODY_COUNT] += 1.0;
@@ -87,13 +109,11 @@ SIM_FN void nbody_add_body(double *s, struct sim_real4 x, struct sim_real4 v, do
     s[NBODY_X] += px;
     s[NBODY_X + 1] += py;
     s[NBODY_X + 2] += pz;
-    s[NBODY_MV] += m * vx;
-    s[NBODY_MV + 1] += m * vy;
-    s[NBODY_MV + 2] += m * vz;
     s[NBODY_L] += m * (py * vz - pz * vy);
     s[NBODY_L + 1] += m * (pz * vx - px * vz);
     s[NBODY_L + 2] += m * (px * vy - py * vx);
     s[NBODY_KINETIC] += 0.5 * m * (vx * vx + vy * vy + vz * vz);
+    nbody_add_momentum(s, hold, m, v);
 }
 
 /* Component k of the centre: sum m x / sum m, the mean where the masses cancel, 0 of

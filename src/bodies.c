@@ -240,6 +240,7 @@ static enum sim_status upload(struct sim_bodies *b, const struct sim_model *mode
             double x[3], v[3];
             round_to(x, body->position, b->nbody.grain_x);
             round_to(v, body->velocity, b->nbody.grain_v);
+            sim_bodies_round_velocity(b, body->mass, v);
             store4(packed, is_double, i, x, body->mass);
             store4(velocity, is_double, i, v, 0);
             group[i] = map[body->group];
@@ -273,35 +274,55 @@ static void point_at_arrays(struct sim_bodies *b)
     b->hermite.jerk = b->jerk.data;
 }
 
+/* Room for the model and what it says, behind the bodies that there are. */
+static enum sim_status append(struct sim_bodies *b, const struct sim_model *model,
+                              const uint8_t *map)
+{
+    const size_t real4 = 4 * b->ops->real_bytes;
+    const int64_t n = b->n + model->n;
+    SIM_TRY(grow(&b->position, b->n, n, real4, "positions of bodies"));
+    SIM_TRY(grow(&b->velocity, b->n, n, real4, "velocities of bodies"));
+    SIM_TRY(grow(&b->acceleration, 0, n, real4, "accelerations of bodies")); /* anew */
+    SIM_TRY(sim_buffer_zero(&b->acceleration));
+    SIM_TRY(grow(&b->group, b->n, n, 1, "groups of bodies"));
+    if (b->desc.scheme == SIM_HERMITE4)
+        SIM_TRY(renew_jerk(b, 2 * (size_t)n * real4));
+    return upload(b, model, map);
+}
+
+/* The unit of momentum follows what is there; a model that is not added leaves it. */
+static enum sim_status append_in_units(struct sim_bodies *b,
+                                       const struct sim_model *model, const uint8_t *map)
+{
+    const struct sim_bodies_scale scale = b->scale;
+    const double unit = b->nbody.momentum_unit, least = b->nbody.momentum_least;
+    sim_bodies_choose_unit(b, model);
+    enum sim_status status = append(b, model, map);
+    if (status == SIM_OK && b->nbody.momentum_unit != unit)
+        status = sim_bodies_round_all(b, b->n);
+    if (status != SIM_OK) {
+        b->scale = scale;
+        b->nbody.momentum_unit = unit;
+        b->nbody.momentum_least = least;
+    }
+    return status;
+}
+
 enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *model)
 {
     uint8_t map[SIM_MODEL_GROUPS] = {0};
     const int group_count = b->group_count;
-    const size_t real4 = 4 * b->ops->real_bytes;
     for (int64_t i = 0; i < model->n; i++)
         SIM_TRY(check_body(b, &model->bodies[i], i));
     SIM_TRY(land(b));
     choose_grains(b, model);
     enum sim_status status = merge_groups(b, model, map);
-    const int64_t n = b->n + model->n;
     if (status == SIM_OK)
-        status = grow(&b->position, b->n, n, real4, "positions of bodies");
-    if (status == SIM_OK)
-        status = grow(&b->velocity, b->n, n, real4, "velocities of bodies");
-    if (status == SIM_OK) /* forces are found anew */
-        status = grow(&b->acceleration, 0, n, real4, "accelerations of bodies");
-    if (status == SIM_OK)
-        status = sim_buffer_zero(&b->acceleration);
-    if (status == SIM_OK)
-        status = grow(&b->group, b->n, n, 1, "groups of bodies");
-    if (status == SIM_OK && b->desc.scheme == SIM_HERMITE4)
-        status = renew_jerk(b, 2 * (size_t)n * real4);
-    if (status == SIM_OK)
-        status = upload(b, model, map);
+        status = append_in_units(b, model, map);
     if (status == SIM_OK) {
         for (int64_t i = 0; i < model->n; i++)
             b->groups[map[model->bodies[i].group]].count++;
-        b->n = n;
+        b->n += model->n;
         b->has_force = b->sifted = false;
     } else {
         b->group_count = group_count;

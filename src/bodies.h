@@ -22,7 +22,7 @@ struct sim_bodies_desc {
     int64_t corrections;    /* Hermite: 1 or more */
     double eta;             /* Hermite: > 0: adaptive steps, at most |dt| */
     double merge_distance;  /* > 0: bodies closer than it become one, after each step */
-    bool is_double, mixed;  /* mixed: is_double, too */
+    bool is_double, mixed;  /* mixed: is_double, too; total momentum does not change */
     bool reversible;        /* double: every step can be undone to the last bit */
     int64_t tile, unroll, per_thread, split; /* 0: chosen from n and the device */
     int64_t pairs;                           /* enum sim_pairs */
@@ -31,6 +31,12 @@ struct sim_bodies_desc {
 struct sim_group {
     char name[SIM_GROUP_NAME];
     int64_t count;
+};
+
+/* Of all that was added, of components: what the unit of momentum is chosen from. */
+struct sim_bodies_scale {
+    double mass, heaviest; /* inertia, without sign: sum and largest */
+    double momentum, speed, extent, source, strongest; /* largest; of w: sum, largest */
 };
 
 struct sim_bodies {
@@ -44,6 +50,7 @@ struct sim_bodies {
     bool sifted;    /* what was added has been looked through for close bodies */
     int group_count;
     struct sim_group groups[SIM_GROUPS_MAX];
+    struct sim_bodies_scale scale; /* mixed precision */
     struct sim_hermite hermite;
     struct sim_buffer jerk;
     double clock; /* adaptive: the time of the orbit */
@@ -62,6 +69,13 @@ void sim_bodies_free(struct sim_bodies *bodies);
 /* Append the model's bodies (copied to the device; the model stays the caller's).
  * SIM_BAD_ARGUMENT: too many groups, a value that does not fit the precision. */
 enum sim_status sim_bodies_add(struct sim_bodies *bodies, const struct sim_model *model);
+
+/* Mixed precision, bodies_momentum.c: choose the unit of momentum for what is there and
+ * the model; the velocity of a body in it; and, when the unit has changed, round those of
+ * bodies before `n` anew (waits). */
+void sim_bodies_choose_unit(struct sim_bodies *bodies, const struct sim_model *model);
+void sim_bodies_round_velocity(const struct sim_bodies *bodies, double mass, double v[3]);
+enum sim_status sim_bodies_round_all(struct sim_bodies *bodies, int64_t n);
 
 /* Another softening length for some groups, or, with SIM_ALL_GROUPS, for all that are and
  * come. A pair takes the greater of its two. */

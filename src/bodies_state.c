@@ -48,6 +48,12 @@ static void list(void *object, struct sim_state *state)
     sim_state_value(state, "time", &b->hermite.time, sizeof b->hermite.time);
     sim_state_value(state, "ahead", &b->ahead, sizeof b->ahead);
     sim_state_value(state, "shown", &b->shown, sizeof b->shown);
+    if (b->desc.mixed) {
+        sim_state_value(state, "momentum unit", &b->nbody.momentum_unit,
+                        sizeof b->nbody.momentum_unit);
+        sim_state_value(state, "momentum least", &b->nbody.momentum_least,
+                        sizeof b->nbody.momentum_least);
+    }
     list_arrays(b, state);
     /* Which bodies have met so far: the next picture tells of it. */
     enum sim_status status = sim_nbody_scratch(&b->nbody, SIM_NBODY_KEPT);

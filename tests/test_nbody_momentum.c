@@ -1,0 +1,420 @@
+/* test_nbody_momentum.c - mixed precision: the total momentum does not change by a bit,
+ * whatever the masses, the scheme, the number of threads and the way to meet the pairs;
+ * and a step back undoes a step. On every device. */
+#include "nbody_system.h"
+#include "../src/bodies.h"
+#include "../src/checkpoint.h"
+
+#define CORE 1e4 /* a core's mass in those of a star */
+
+static bool small(void)
+{
+    return getenv("SIMLUA_SMALL");
+}
+
+/* Two cores, stars of different masses, and every seventh body without mass; all of it
+ * drifts by, so that the total is far from 0. */
+static void galaxy(struct sim_body *body, int64_t n)
+{
+    uint64_t seed = 17;
+    for (int64_t i = 0; i < n; i++) {
+        const double star = (0.5 + uniform(&seed)) / (CORE + (double)n);
+        body[i] = (struct sim_body){.mass = i % 7 == 3 ? 0 : i < 2 ? CORE * star : star};
+        for (int k = 0; k < 3; k++) {
+            body[i].position[k] = 2 * uniform(&seed) - 1;
+            body[i].velocity[k] = 0.5 * uniform(&seed) - 0.1;
+        }
+    }
+}
+
+static void add(struct sim_bodies *b, const struct sim_body *bodies, int64_t n)
+{
+    struct sim_model model;
+    must(sim_model_new(n, &model));
+    memcpy(model.bodies, bodies, (size_t)n * sizeof *bodies);
+    model.group_count = 1;
+    strcpy(model.groups[0], "all");
+    must(sim_bodies_add(b, &model));
+    sim_model_free(&model);
+}
+
+static const struct sim_bodies_desc standard = {
+    .G = 1, .dt = 0.01, .softening = 0.05, .is_double = true, .mixed = true};
+
+static struct sim_bodies make(struct sim_device *device, struct sim_bodies_desc desc,
+                              int64_t n)
+{
+    struct sim_bodies b;
+    struct sim_body *start = room((size_t)n, sizeof *start);
+    galaxy(start, n);
+    desc.corrections = 1;
+    must(sim_bodies_new(device, &desc, &b));
+    add(&b, start, n);
+    free(start);
+    return b;
+}
+
+/* The sums of whole units, read apart from the program's own; held bodies lie on the
+ * grid. Returns the number of these. */
+static int64_t total_units(struct sim_bodies *b, int64_t total[3])
+{
+    const double unit = b->nbody.momentum_unit, least = b->nbody.momentum_least;
+    struct sim_model now;
+    int64_t held = 0, off = 0;
+    must(sim_bodies_read(b, &now));
+    memset(total, 0, 3 * sizeof *total);
+    for (int64_t i = 0; i < now.n; i++) {
+        const double m = b->desc.coupling == SIM_CHARGE ? 1 : now.bodies[i].mass;
+        if (fabs(m) < least)
+            continue;
+        for (int k = 0; k < 3; k++) {
+            const double units = rint(now.bodies[i].velocity[k] * m / unit);
+            off += now.bodies[i].velocity[k] != units * unit / m || fabs(units) >= 0x1p50;
+            total[k] += (int64_t)units;
+        }
+        held++;
+    }
+    CHECK(off == 0);
+    sim_model_free(&now);
+    return held;
+}
+
+struct moment {
+    struct sim_nbody_sums sums;
+    int64_t units[3];
+};
+
+static struct moment look(struct sim_bodies *b)
+{
+    struct moment m;
+    must(sim_bodies_sums(b, SIM_ALL_GROUPS, &m.sums));
+    total_units(b, m.units);
+    return m;
+}
+
+static bool same_momentum(const struct moment *a, const struct moment *b)
+{
+    return !memcmp(a->units, b->units, sizeof a->units) &&
+           !memcmp(a->sums.momentum, b->sums.momentum, sizeof a->sums.momentum);
+}
+
+/* `steps` forward, a third of them in one call, and all of them back. */
+static void check_held(struct sim_device *device, struct sim_bodies_desc desc, int64_t n,
+                       int64_t steps)
+{
+    struct sim_bodies b = make(device, desc, n);
+    const struct moment before = look(&b);
+    bool ok = CHECK(b.nbody.momentum_unit > 0 && before.sums.momentum[0] > 0.01);
+    for (int64_t k = 0; k < steps; k += k < steps / 3 ? steps / 3 : steps / 10) {
+        must(sim_bodies_step(&b, k < steps / 3 ? steps / 3 : steps / 10));
+        const struct moment now = look(&b);
+        ok = CHECK(same_momentum(&before, &now)) && ok;
+        ok = CHECK(now.sums.outgrown == 0) && ok;
+        if (n > 1)
+            ok = CHECK(now.sums.kinetic != before.sums.kinetic) && ok;
+    }
+    must(sim_bodies_step(&b, -b.steps));
+    const struct moment back = look(&b);
+    ok = CHECK(same_momentum(&before, &back)) && ok;
+    if (!ok)
+        printf("     %s, scheme %lld, n = %lld, pairs %lld, charge %lld\n", b.ops->name,
+               (long long)desc.scheme, (long long)n, (long long)desc.pairs,
+               (long long)desc.coupling);
+    sim_bodies_free(&b);
+}
+
+static void test_held(struct sim_device *device, bool is_double)
+{
+    static const int64_t sizes[] = {1, 2, 33, 1023};
+    if (!is_double)
+        return;
+    for (int k = 0; k < 4 - small(); k++)
+        for (int scheme = SIM_LEAPFROG; scheme <= SIM_YOSHIDA4; scheme++) {
+            struct sim_bodies_desc desc = standard;
+            desc.scheme = scheme;
+            check_held(device, desc, sizes[k], k == 3 ? 60 : 300);
+            desc.coupling = SIM_CHARGE;
+            if (k == 2)
+                check_held(device, desc, sizes[k], 300);
+            desc.coupling = SIM_GRAVITY;
+            desc.softening_kind = SIM_SPLINE;
+            if (k == 2)
+                check_held(device, desc, sizes[k], 300);
+        }
+}
+
+/* Each way to meet the pairs; those of CUDA in several shapes. */
+static void test_ways(struct sim_device *device, bool is_double)
+{
+    static const int64_t sizes[] = {33, 769, 4099};
+    const bool cuda = device->kind == SIM_CUDA;
+    for (int k = 0; is_double && k < (cuda ? 3 : 2 - small()); k++)
+        for (int pairs = SIM_PAIRS_SYMMETRIC; pairs <= SIM_PAIRS_PLAIN; pairs++)
+            for (int split = 0; split <= (cuda ? 3 : 0); split += 3) {
+                struct sim_bodies_desc desc = standard;
+                desc.pairs = pairs;
+                desc.split = split;
+                check_held(device, desc, sizes[k], 30);
+            }
+    struct sim_bodies_desc desc = standard;
+    desc.pairs = SIM_PAIRS_RESIDENT;
+    struct sim_bodies b = make(device, desc, 33);
+    CHECK(sim_bodies_step(&b, 1) == SIM_BAD_ARGUMENT);
+    CHECK(!cuda || strstr(sim_error_text(), "mixed precision") != NULL);
+    sim_bodies_free(&b);
+}
+
+/* --- the same bits ---------------------------------------------------------------------
+ */
+
+static bool same_rows(struct sim_bodies *a, struct sim_bodies *b)
+{
+    struct sim_model left, right;
+    must(sim_bodies_read(a, &left));
+    must(sim_bodies_read(b, &right));
+    const bool same = left.n == right.n && !memcmp(left.bodies, right.bodies,
+                                                   (size_t)left.n * sizeof *left.bodies);
+    sim_model_free(&left);
+    sim_model_free(&right);
+    return same;
+}
+
+/* Any number of threads, and of steps asked at once. */
+static void test_bits(void)
+{
+    static const int threads[] = {1, 3, 7};
+    const int64_t n = small() ? 257 : 5003; /* beyond the size from which threads help */
+    struct sim_device *one, *other;
+    must(sim_device_open("cpu", 1, &one));
+    for (int scheme = SIM_LEAPFROG; scheme <= SIM_YOSHIDA4; scheme++) {
+        struct sim_bodies_desc desc = standard;
+        desc.scheme = scheme;
+        struct sim_bodies a = make(one, desc, n);
+        must(sim_bodies_step(&a, 4));
+        for (int k = 0; k < 3; k++) {
+            must(sim_device_open("cpu", threads[k], &other));
+            struct sim_bodies b = make(other, desc, n);
+            for (int step = 0; step < 4; step++)
+                must(sim_bodies_step(&b, 1));
+            CHECK(same_rows(&a, &b));
+            sim_bodies_free(&b);
+            sim_device_close(other);
+        }
+        sim_bodies_free(&a);
+    }
+    sim_device_close(one);
+}
+
+/* Steps asked at once, on every device; and back to the first bit, where that is asked.
+ */
+static void test_back(struct sim_device *device, bool is_double)
+{
+    for (int scheme = SIM_LEAPFROG; is_double && scheme <= SIM_YOSHIDA4; scheme++) {
+        struct sim_bodies_desc desc = standard;
+        desc.scheme = scheme;
+        desc.reversible = true;
+        struct sim_bodies start = make(device, desc, 201), a = make(device, desc, 201),
+                          b = make(device, desc, 201);
+        const struct moment before = look(&a);
+        must(sim_bodies_step(&a, 100));
+        for (int k = 0; k < 10; k++)
+            must(sim_bodies_step(&b, 10));
+        CHECK(same_rows(&a, &b));
+        CHECK(!same_rows(&a, &start));
+        const struct moment far = look(&a);
+        CHECK(same_momentum(&before, &far));
+        must(sim_bodies_step(&a, -40));
+        must(sim_bodies_step(&a, -60));
+        CHECK(same_rows(&a, &start));
+        sim_bodies_free(&start);
+        sim_bodies_free(&a);
+        sim_bodies_free(&b);
+    }
+}
+
+/* From a checkpoint, into bodies whose unit was another. */
+static void test_resumed(struct sim_device *device, bool is_double)
+{
+    const char *path = "/tmp/simlua-test-momentum.state";
+    struct sim_state state = {0};
+    struct sim_checkpoint file = {0};
+    if (!is_double)
+        return;
+    struct sim_bodies whole = make(device, standard, 33),
+                      first = make(device, standard, 33),
+                      second = make(device, standard, 33);
+    second.nbody.momentum_unit = second.nbody.momentum_least = 1;
+    const struct moment before = look(&whole);
+    must(sim_bodies_step(&whole, 100));
+    must(sim_bodies_step(&first, 37));
+    sim_bodies_state.list(&first, &state);
+    must(sim_checkpoint_write(path, &state, 1, "", 0));
+    must(sim_checkpoint_open(path, &file));
+    sim_state_clear(&state);
+    sim_bodies_state.list(&second, &state);
+    must(sim_checkpoint_load(&file, &state));
+    must(sim_bodies_step(&second, 63));
+    const struct moment after = look(&second);
+    CHECK(same_rows(&whole, &second) && same_momentum(&before, &after));
+    sim_checkpoint_close(&file);
+    sim_state_free(&state);
+    remove(path);
+    sim_bodies_free(&whole);
+    sim_bodies_free(&first);
+    sim_bodies_free(&second);
+}
+
+/* --- masses ----------------------------------------------------------------------------
+ */
+
+/* The momentum of what is added adds up, also where the unit rises, and is held. */
+static void test_added(struct sim_device *device, bool is_double)
+{
+    enum { N = 33 };
+    struct sim_body giant[2] = {{.position = {3}, .velocity = {0, 2}, .mass = 100},
+                                {.position = {-3}, .velocity = {0.3, -2}, .mass = 30}};
+    if (!is_double)
+        return;
+    struct sim_bodies_desc desc = standard;
+    desc.reversible = true;
+    struct sim_bodies b = make(device, desc, N), start;
+    must(sim_bodies_step(&b, 20));
+    const double unit = b.nbody.momentum_unit;
+    const struct moment light = look(&b);
+    add(&b, giant, 2);
+    CHECK(b.nbody.momentum_unit > 30 * unit);
+    const struct moment before = look(&b);
+    CHECK_NEAR(before.sums.momentum[0], light.sums.momentum[0] + 9, 1e-10);
+    CHECK_NEAR(before.sums.momentum[1], light.sums.momentum[1] + 140, 1e-10);
+    struct sim_model rows;
+    must(sim_bodies_read(&b, &rows));
+    start = b;
+    must(sim_bodies_step(&b, 200));
+    const struct moment after = look(&b);
+    CHECK(same_momentum(&before, &after));
+    must(sim_bodies_step(&b, -200));
+    struct sim_model back;
+    must(sim_bodies_read(&b, &back));
+    CHECK(start.n == N + 2 &&
+          !memcmp(rows.bodies, back.bodies, (N + 2) * sizeof *back.bodies));
+    sim_model_free(&rows);
+    sim_model_free(&back);
+    sim_bodies_free(&b);
+}
+
+/* Masses below 0 take part. A body too light for a unit does not: it moves as in double,
+ * and the others hold what is theirs. */
+static void test_odd_masses(struct sim_device *device, bool is_double)
+{
+    enum { N = 40 };
+    struct sim_body start[N];
+    struct sim_bodies b;
+    if (!is_double)
+        return;
+    galaxy(start, N);
+    for (int i = 0; i < N; i += 5)
+        start[i].mass *= -0.5;
+    start[N - 1].mass = start[0].mass * 1e-12;
+    struct sim_bodies_desc desc = standard;
+    must(sim_bodies_new(device, &desc, &b));
+    add(&b, start, N);
+    const struct moment before = look(&b);
+    int64_t units[3];
+    CHECK(total_units(&b, units) == N - 6 - 1);
+    must(sim_bodies_step(&b, 300));
+    const struct moment after = look(&b);
+    CHECK(!memcmp(before.units, after.units, sizeof before.units));
+    CHECK(fabs(after.sums.momentum[0] - before.sums.momentum[0]) <=
+          2 * fabs(start[N - 1].mass));
+    sim_bodies_free(&b);
+}
+
+/* Bodies that become one hand on all of their momentum. */
+static void test_merging(struct sim_device *device, bool is_double)
+{
+    struct sim_bodies_desc desc = standard;
+    int64_t left;
+    desc.merge_distance = 0.2;
+    desc.softening = 0;
+    for (int scheme = SIM_LEAPFROG; is_double && scheme <= SIM_YOSHIDA4; scheme++) {
+        desc.scheme = scheme;
+        struct sim_bodies b = make(device, desc, 65);
+        const struct moment before = look(&b);
+        for (int k = 0; k < 10; k++) {
+            must(sim_bodies_step(&b, 10));
+            const struct moment after = look(&b);
+            CHECK(same_momentum(&before, &after));
+        }
+        must(sim_bodies_count(&b, &left));
+        CHECK(left > 1 && left < 60);
+        sim_bodies_free(&b);
+    }
+}
+
+/* Faster than the unit allows: counted, and nothing else happens. */
+static void test_outgrown(struct sim_device *device, bool is_double)
+{
+    if (!is_double)
+        return;
+    struct sim_bodies b = make(device, standard, 33), same = make(device, standard, 33);
+    b.nbody.momentum_unit = ldexp(b.nbody.momentum_unit, -40);
+    must(sim_bodies_step(&b, 50));
+    must(sim_bodies_step(&same, 50));
+    struct sim_nbody_sums wild, tame;
+    must(sim_bodies_sums(&b, SIM_ALL_GROUPS, &wild));
+    must(sim_bodies_sums(&same, SIM_ALL_GROUPS, &tame));
+    CHECK(wild.outgrown > 2 && tame.outgrown == 0);
+    CHECK_NEAR(wild.kinetic / tame.kinetic, 1, 1e-6);
+    for (int k = 0; k < 3; k++)
+        CHECK_NEAR(wild.momentum[k], tame.momentum[k], 1e-9);
+    sim_bodies_free(&b);
+    sim_bodies_free(&same);
+}
+
+/* --- accuracy --------------------------------------------------------------------------
+ */
+
+static double total_energy(struct sim_bodies *b)
+{
+    struct sim_nbody_sums sums;
+    double potential;
+    must(sim_bodies_sums(b, SIM_ALL_GROUPS, &sums));
+    must(sim_bodies_potential(b, &potential));
+    return sums.kinetic + potential;
+}
+
+/* The way of the energy is that of double precision. */
+static void test_energy(struct sim_device *device, bool is_double)
+{
+    struct sim_bodies_desc desc = standard;
+    desc.dt = 0.002;
+    if (!is_double)
+        return;
+    struct sim_bodies mixed = make(device, desc, 257);
+    desc.mixed = false;
+    struct sim_bodies whole = make(device, desc, 257);
+    CHECK(whole.nbody.momentum_unit == 0);
+    const double start = total_energy(&whole);
+    for (int k = 0; k < 10; k++) {
+        must(sim_bodies_step(&mixed, 20));
+        must(sim_bodies_step(&whole, 20));
+        CHECK_NEAR(total_energy(&mixed) / start, total_energy(&whole) / start, 3e-8);
+    }
+    sim_bodies_free(&mixed);
+    sim_bodies_free(&whole);
+}
+
+int main(void)
+{
+    on_every_device(test_held);
+    on_every_device(test_ways);
+    on_every_device(test_back);
+    on_every_device(test_resumed);
+    on_every_device(test_added);
+    on_every_device(test_odd_masses);
+    on_every_device(test_merging);
+    on_every_device(test_outgrown);
+    on_every_device(test_energy);
+    test_bits();
+    return check_report();
+}
