@@ -110,7 +110,7 @@ static void become_one(const struct nbody_merge *m, unsigned long long count)
         const unsigned long long i = m->list[k];
         struct nbody_cluster *c = &m->cluster[m->slot[i]];
         for (int s = 0; s < 7; s++)
-            c->sum[s] += nbody_share(c, m->position[i], m->velocity[i], s);
+            c->sum[s] += nbody_share(&m->hold, c, m->position[i], m->velocity[i], s);
     }
     for (unsigned long long k = 0; k < count; k++)
         settle(m, m->list[k]);
@@ -125,6 +125,7 @@ enum sim_status nbody_merge_cpu(struct sim_nbody *nbody, void *jerk, void *space
                             .jerk = jerk,
                             .group = nbody->group,
                             .n = nbody->n,
+                            .hold = nbody_hold_of(nbody),
                             .distance = nbody->merge_distance};
     nbody_merge_lay_out(&m, space);
     memset(m.listed, 0xff, nbody_merge_ones(m.n) * sizeof *m.listed);

@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(SETTLE) settle_kernel(const struct nbod
         const unsigned long long i = m.list[k];
         struct nbody_cluster *c = &m.cluster[m.slot[i]];
         for (int s = 0; s < 7; s++)
-            atomicAdd(&c->sum[s], nbody_share(c, m.position[i], m.velocity[i], s));
+            atomicAdd(&c->sum[s], nbody_share(&m.hold, c, m.position[i], m.velocity[i], s));
     }
     __syncthreads();
     for (unsigned long long k = threadIdx.x; k < count; k += SETTLE)
@@ -144,6 +144,7 @@ enum sim_status nbody_merge_cuda(struct sim_nbody *nbody, void *jerk, void *spac
     m.jerk = (struct sim_real4 *)jerk;
     m.group = nbody->group;
     m.n = nbody->n;
+    m.hold = nbody_hold_of(nbody);
     m.distance = nbody->merge_distance;
     nbody_merge_lay_out(&m, space);
     const dim3 grid((unsigned)((m.n + BLOCK - 1) / BLOCK));

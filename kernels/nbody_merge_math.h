@@ -12,7 +12,8 @@
  * parents, in which a root is hooked only to a lower one; the result does not depend on
  * the order of the pairs. Sums: each term is rounded to a whole number of a unit some
  * 2^-62 of the largest term, so integers are added, and neither the order of adding nor
- * that of storage can change a bit.
+ * that of storage can change a bit. Momenta that are held (nbody_momentum_math.h) are
+ * added in their own unit, so that none of the total is lost.
  *
  * Workspace: 8-byte words, 18 a body; see struct nbody_merge.
  *
@@ -39,6 +40,7 @@ struct nbody_merge {
     struct sim_real4 *jerk; /* [2][n] or NULL: begins anew for what has merged */
     uint8_t *group;
     int64_t n;
+    struct nbody_hold hold;
     double distance;
     unsigned long long mask;       /* buckets - 1 */
     unsigned long long *listed;    /* length of `list`, less 1; with head and slot it */
@@ -133,7 +135,8 @@ SIM_FN int nbody_unit(unsigned long long bound, unsigned long long count)
 }
 
 /* Term k of a member: its weight, then w x, then w v, in units. */
-SIM_FN unsigned long long nbody_share(const struct nbody_cluster *c, struct sim_real4 x,
+SIM_FN unsigned long long nbody_share(const struct nbody_hold *hold,
+                                      const struct nbody_cluster *c, struct sim_real4 x,
                                       struct sim_real4 v, int k)
 {
     const double w = nbody_member_weight(c, x);
@@ -141,7 +144,10 @@ SIM_FN unsigned long long nbody_share(const struct nbody_cluster *c, struct sim_
         return c->mass
                    ? (unsigned long long)llrint(ldexp(w, -nbody_unit(c->mass, c->count)))
                    : 1;
-    const double term = w * (double)(k < 4 ? (&x.x)[k - 1] : (&v.x)[k - 4]);
+    const double value = (double)(k < 4 ? (&x.x)[k - 1] : (&v.x)[k - 4]);
+    const double term = k >= 4 && nbody_is_held(hold, (double)x.w)
+                            ? nbody_units(hold, w, value) * hold->unit
+                            : w * value;
     return (unsigned long long)llrint(
         ldexp(term, -nbody_unit(k < 4 ? c->x : c->v, c->count)));
 }
