@@ -3,112 +3,17 @@
  *
  * Three ways to meet the pairs. Plain (nbody_cuda_force.cuh): a body meets all others.
  * Symmetric (nbody_cuda_pairs.cu): a pair is computed once for both; large systems. Both
- * leave sums in rows, and one kernel adds these in a fixed order, scales them to
- * accelerations and runs all kicks and drifts up to the next force evaluation, also those
- * of the next step: two launches a force. Resident (nbody_cuda_resident.cu): many steps a
- * launch; small systems. A body's operations and their order are the same however they
+ * leave sums in rows, and one kernel (nbody_cuda_push.cu) adds these in a fixed order,
+ * scales them to accelerations and runs all kicks and drifts up to the next force
+ * evaluation, also those of the next step: two launches a force, three where the total
+ * momentum is held. Resident (nbody_cuda_resident.cu): many steps a launch; small
+ * systems. A body's operations and their order are the same however they
  * are fused, so the bits do not depend on how many steps are asked for at once. */
 #include "nbody_cuda_force.cuh"
+#include "nbody_cuda_push.cuh"
 
 #include <algorithm>
 #include <stdio.h>
-
-/* --- kicks and drifts ------------------------------------------------------------------
- */
-
-#define PUSHES_MAX 8
-#define BODY_BLOCK 128
-
-struct push {
-    bool drift; /* x += h v, else v += h a */
-    real h, grain;
-};
-
-struct body_args {
-    struct sim_real4 *position, *velocity, *acceleration;
-    const struct sim_real4 *partial; /* plain: [split][n], when `finish` */
-    unsigned long long *least;       /* where to note bodies that met another; or NULL */
-    const uint8_t *group;            /* where bodies merge: those gone stay; or NULL */
-    int64_t n;
-    int split, pushes;
-    bool finish, charge;
-    real G;
-    struct nbody_rows rows; /* symmetric: the sums, together with */
-    const double *running;  /* [3][padded], or NULL */
-    double k;               /* G in the units of the rows */
-    struct push push[PUSHES_MAX];
-};
-
-/* a_i = k_i (partial[0][i] + partial[1][i] + ...) */
-static __device__ struct sim_real4 finished(const struct body_args &b, int64_t i,
-                                            real mass)
-{
-    struct sim_real4 sum = nbody_load(&b.partial[i]);
-    for (int s = 1; s < b.split; s++) {
-        const struct sim_real4 next = nbody_load(&b.partial[s * b.n + i]);
-        sum.x += next.x;
-        sum.y += next.y;
-        sum.z += next.z;
-        sum.w += next.w;
-    }
-    if (b.least && sum.w > 1) /* once is the body itself */
-        atomicMin(b.least, (unsigned long long)i);
-    const real k = b.charge ? -b.G * mass : b.G;
-    return {k * sum.x, k * sum.y, k * sum.z, 0};
-}
-
-/* to += h rate */
-static __device__ void push_vector(struct sim_real4 *to, const struct push &p,
-                                   struct sim_real4 rate)
-{
-    to->x = nbody_push(to->x, p.h, rate.x, p.grain);
-    to->y = nbody_push(to->y, p.h, rate.y, p.grain);
-    to->z = nbody_push(to->z, p.h, rate.z, p.grain);
-}
-
-static __device__ void push_body(const struct body_args &b, int64_t i, struct sim_real4 x,
-                                 struct sim_real4 a)
-{
-    struct sim_real4 v = nbody_load(&b.velocity[i]);
-    if (b.group && b.group[i] == SIM_GONE)
-        return;
-    for (int p = 0; p < b.pushes; p++)
-        if (b.push[p].drift)
-            push_vector(&x, b.push[p], v);
-        else
-            push_vector(&v, b.push[p], a);
-    if (b.finish)
-        nbody_store(&b.acceleration[i], a);
-    nbody_store(&b.position[i], x);
-    nbody_store(&b.velocity[i], v);
-}
-
-/* One thread a body; 64 bytes a body and a sum over the splits: memory-bound and small.
- */
-static __global__ void __launch_bounds__(BODY_BLOCK) body_kernel(const struct body_args b)
-{
-    const int64_t i = (int64_t)blockIdx.x * BODY_BLOCK + threadIdx.x;
-    if (i >= b.n)
-        return;
-    const struct sim_real4 x = nbody_load(&b.position[i]);
-    push_body(b, i, x, b.finish ? finished(b, i, x.w) : nbody_load(&b.acceleration[i]));
-}
-
-/* The same after symmetric pairs, whose many rows take NBODY_ROWS threads a body. */
-static __global__ void __launch_bounds__(32 * NBODY_ROWS)
-    rows_kernel(const struct body_args b)
-{
-    double sum[3];
-    const int64_t i = (int64_t)blockIdx.x * 32 + threadIdx.x;
-    nbody_pairs_sum(b.rows, i, sum);
-    if (i >= b.n || threadIdx.y != 0)
-        return;
-    const struct sim_real4 x = nbody_load(&b.position[i]);
-    const double k = b.charge ? -b.k * (double)x.w : b.k;
-    for (int c = 0; c < 3 && b.running; c++)
-        sum[c] += b.running[c * b.rows.padded + i];
-    push_body(b, i, x, {(real)(k * sum[0]), (real)(k * sum[1]), (real)(k * sum[2]), 0});
-}
 
 /* --- which force kernel ----------------------------------------------------------------
  */
@@ -238,7 +143,7 @@ struct march {
     struct plan plan;         /* plain */
     struct nbody_pairs pairs; /* symmetric */
     void *space;              /* workspace behind the kept part */
-    struct body_args body;    /* pushes gathered for the next body_kernel */
+    struct body_args body;    /* pushes gathered up to the next force */
     bool guarded;
     cudaEvent_t mark[MARKS];
     int marks;     /* set so far */
@@ -250,11 +155,8 @@ static enum sim_status flush(struct march *m)
     struct body_args *b = &m->body;
     if (!b->finish && !b->pushes)
         return SIM_OK;
-    const bool rows = b->finish && m->by == SIM_PAIRS_SYMMETRIC;
-    const dim3 grid((unsigned)ceil_div(b->n, rows ? 32 : BODY_BLOCK));
-    const dim3 block = rows ? dim3(32, NBODY_ROWS) : dim3(BODY_BLOCK);
-    SIM_TRY(sim_launch(m->nbody->device, "moving bodies",
-                       rows ? rows_kernel : body_kernel, grid, block, 0, *b));
+    SIM_TRY(nbody_push_bodies(m->nbody->device, *b,
+                              b->finish && m->by == SIM_PAIRS_SYMMETRIC));
     b->finish = false;
     b->pushes = 0;
     return SIM_OK;
@@ -421,8 +323,9 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
     const struct sim_nbody_tuning *t = &nbody->tuning;
     const bool general = sim_nbody_is_general(nbody);
     const bool softened = (real)(nbody->eps * nbody->eps) > 0;
+    const bool holds = nbody->momentum_unit > 0;
     const bool fits =
-        nbody->merge_distance == 0 && nbody_resident_fits(nbody, stage_count);
+        nbody->merge_distance == 0 && !holds && nbody_resident_fits(nbody, stage_count);
     *by = general && t->pairs == SIM_PAIRS_AUTO ? SIM_PAIRS_PLAIN : t->pairs;
     if (general && *by != SIM_PAIRS_PLAIN)
         return sim_fail(SIM_BAD_ARGUMENT,
@@ -432,6 +335,10 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
         return sim_fail(SIM_BAD_ARGUMENT,
                         "symmetric pairs in mixed precision need a softening above 0; "
                         "use pairs = \"plain\"");
+    if (*by == SIM_PAIRS_RESIDENT && holds)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "resident pairs do not hold the total momentum as mixed "
+                        "precision does; use pairs = \"plain\" or \"symmetric\"");
     if (*by == SIM_PAIRS_RESIDENT &&
         (!fits || t->tile || t->per_thread || t->unroll || t->split)) {
         SIM_TRY(sim_cuda_alive(nbody->device));
@@ -453,7 +360,7 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
     return SIM_OK;
 }
 
-/* Plan, and the bytes of its sums. */
+/* Plan, the bytes of its sums, and what holding the momentum needs behind them. */
 static enum sim_status make_room(struct sim_nbody *nbody, struct march *m)
 {
     size_t bytes = 0, merging = 0;
@@ -468,7 +375,16 @@ static enum sim_status make_room(struct sim_nbody *nbody, struct march *m)
         SIM_TRY(nbody_pairs_plan(nbody, &m->pairs));
         bytes = nbody_pairs_bytes(&m->pairs);
     }
-    return sim_nbody_scratch(nbody, std::max(bytes, merging) + SIM_NBODY_KEPT);
+    bytes = (std::max(bytes, merging) + 15) / 16 * 16;
+    SIM_TRY(
+        sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes + sizeof(struct nbody_residue)));
+    if (nbody->momentum_unit == 0)
+        return SIM_OK;
+    m->body.hold = nbody_hold_of(nbody);
+    m->body.residue =
+        (struct nbody_residue *)((char *)nbody->scratch.data + SIM_NBODY_KEPT + bytes);
+    return nbody->device->ops->fill(nbody->device, m->body.residue, 0,
+                                    sizeof *m->body.residue);
 }
 
 static enum sim_status begin(struct sim_nbody *nbody, int stage_count, struct march *m)

@@ -127,7 +127,8 @@ static __global__ void __launch_bounds__(SETTLE) settle_kernel(const struct nbod
         const unsigned long long i = m.list[k];
         struct nbody_cluster *c = &m.cluster[m.slot[i]];
         for (int s = 0; s < 7; s++)
-            atomicAdd(&c->sum[s], nbody_share(&m.hold, c, m.position[i], m.velocity[i], s));
+            atomicAdd(&c->sum[s],
+                      nbody_share(&m.hold, c, m.position[i], m.velocity[i], s));
     }
     __syncthreads();
     for (unsigned long long k = threadIdx.x; k < count; k += SETTLE)
