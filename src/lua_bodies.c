@@ -10,6 +10,7 @@ struct box {
     struct sim_bodies bodies;
     double energy;    /* as first asked for since the last add; 0: not yet */
     double tolerance; /* of its change, before a warning is given */
+    bool outgrown;    /* said that momenta are no longer exact */
 };
 
 static const char *const coupling_words[] = {"gravity", "charge", NULL};
@@ -111,7 +112,8 @@ static const struct lua_param bodies_params[] = {
      .offset = AT(precision),
      .help =
          "of positions, velocities and forces; mixed: double, but the force of a pair "
-         "in single, from differences taken in double (CUDA; the CPU: double)"},
+         "in single, from differences taken in double (CUDA; the CPU: double), and the "
+         "total momentum does not change by a bit (docs/gravity.md)"},
     {.name = "on_close",
      .kind = LUA_PARAM_CHOICE,
      .words = close_words,
@@ -368,10 +370,27 @@ static struct sim_nbody_sums sums_of(lua_State *L, const char *method)
     return sums;
 }
 
+/* Mixed precision holds the total momentum exactly up to a speed: say once when that is
+ * passed. */
+static void watch_momentum(lua_State *L, struct box *box, double outgrown)
+{
+    if (!(outgrown > 0) || box->outgrown)
+        return;
+    box->outgrown = true;
+    lua_pushfstring(L,
+                    "bodies too fast to hold the total momentum exactly: %I; it is held "
+                    "to rounding: give a softening, or a shorter time step",
+                    (LUAI_UACINT)outgrown);
+    lua_warning(L, lua_tostring(L, -1), 0);
+    lua_pop(L, 1);
+}
+
 /* stars:momentum([group]), :angular_momentum([group]), :centre([group]) -> {x, y, z} */
 static int bodies_momentum(lua_State *L)
 {
-    return push_vector(L, sums_of(L, "momentum").momentum);
+    const struct sim_nbody_sums sums = sums_of(L, "momentum");
+    watch_momentum(L, lua_touserdata(L, 1), sums.outgrown);
+    return push_vector(L, sums.momentum);
 }
 
 static int bodies_angular_momentum(lua_State *L)

@@ -134,6 +134,10 @@ static void bench(const struct request *r, struct sim_device *device)
     for (int k = 0; k < r->count; k++) {
         struct system s = make_cloud(device, r->is_double, r->equal, r->n[k]);
         s.nbody.mixed = r->mixed;
+        if (r->mixed) { /* as src/bodies_momentum.c chooses, or nearly so */
+            s.nbody.momentum_unit = ldexp(1.0 / (double)r->n[k], -44);
+            s.nbody.momentum_least = ldexp(1.0 / (double)r->n[k], -20);
+        }
         find_force(&s);
         print_rate(&s, step_seconds(&s, 1.0), &best);
         if (r->sweep && device->kind == SIM_CUDA)

@@ -91,6 +91,33 @@ local _, _, said = command.script([[
 local _, warnings = said:gsub("energy of the bodies has changed", "")
 check.equal(warnings, 1, "warnings")
 
+-- Mixed precision: the total momentum is the same number after any steps.
+do
+    local cloud = sim.bodies { dt = 0.01, softening = 0.1, precision = "mixed" }
+    cloud:add(sim.plummer { n = 500, mass = 1, velocity = { 0.3, -0.2, 0.1 }, seed = 3 })
+    local first, energy = cloud:momentum(), cloud:energy().kinetic
+    check.near(first[1], 0.3, 1e-6, "momentum")
+    for _ = 1, 5 do
+        cloud:step(7)
+        for k, p in ipairs(cloud:momentum()) do check.equal(p, first[k], "momentum " .. k) end
+    end
+    check.that(cloud:energy().kinetic ~= energy, "the cloud moves")
+end
+
+-- Too fast for its unit: said once.
+_, _, said = command.script([[
+    local sim = require "sim"
+    local fast = sim.bodies { dt = 1e-3, precision = "mixed" }
+    fast:add(sim.rows { rows = { { 0, 0, 0, 0, 0, 0, 1 }, { 1e-4, 0, 0, 0, 0, 0, 1 },
+        { 1, 0, 0, 0, 0, 0, 1 } } })
+    print(fast:momentum()[1])
+    fast:step(3)
+    fast:momentum()
+    fast:momentum()
+]])
+_, warnings = said:gsub("too fast to hold the total momentum exactly: 2;", "")
+check.equal(warnings, 1, "warnings of speed: " .. said)
+
 -- The lab of the tiles makes its table and its plot here too.
 do
     local folder = command.folder()
