@@ -2,12 +2,78 @@
  * whatever the masses, the scheme, the number of threads and the way to meet the pairs;
  * and a step back undoes a step. On every device. */
 #include "nbody_system.h"
+#include "../kernels/nbody_momentum_math.h"
 #include "../src/bodies.h"
 #include "../src/checkpoint.h"
 
 #include <unistd.h>
 
 #define CORE 1e4 /* a core's mass in those of a star */
+
+/* --- formulas --------------------------------------------------------------------------
+ */
+
+/* A velocity encodes any whole number below 2^50, whatever the mass; kicks and shares
+ * change but their sign with what they are of. */
+static void test_encoding(void)
+{
+    const struct nbody_hold hold = {.unit = 0x1p-77, .least = 1e-9};
+    uint64_t seed = 1;
+    int wrong = 0;
+    for (int k = 0; k < 200000; k++) {
+        const double m = exp(40 * uniform(&seed) - 20),
+                     bits = ldexp(1.0, 30 + (int)(21 * uniform(&seed))),
+                     units = rint((2 * uniform(&seed) - 1) * (bits - 1)),
+                     v = nbody_of_units(&hold, m, units), a = uniform(&seed);
+        const uint64_t residue = (uint64_t)(1e6 * uniform(&seed));
+        wrong += nbody_units(&hold, m, v) != units;
+        wrong +=
+            nbody_kick_units(&hold, m, 0.1, a) != -nbody_kick_units(&hold, m, -0.1, a);
+        wrong += nbody_residue_share(&hold, m, 1ull << 60, residue) !=
+                 -nbody_residue_share(&hold, m, 1ull << 60, 0 - residue);
+    }
+    CHECK(wrong == 0);
+    CHECK(!nbody_outgrown(0x1p50 - 1) && nbody_outgrown(-0x1p50) && nbody_outgrown(NAN));
+}
+
+/* What is left over goes to all by their masses, and without regard to their sign. */
+static void test_shares(void)
+{
+    const struct nbody_hold hold = {.unit = 1, .least = 0.25};
+    const double mass[4] = {100, -20, 0.25, 3.1};
+    uint64_t weight = 0;
+    for (int k = 0; k < 4; k++)
+        weight += nbody_weight_units(&hold, mass[k]);
+    CHECK(weight == 400 + 80 + 1 + 12);
+    for (int k = 0; k < 4; k++)
+        CHECK_NEAR(nbody_residue_share(&hold, mass[k], weight, 1000000),
+                   fabs(mass[k]) / 123.25 * 1e6, 0.5);
+    CHECK(nbody_anchor_key(100, 5) > nbody_anchor_key(99, 0));
+    CHECK(nbody_anchor_key(-100, 5) > nbody_anchor_key(100.001, 6));
+    CHECK(nbody_anchor(nbody_anchor_key(0.1, 123456789012)) == 123456789012);
+    CHECK(nbody_anchor(0) > INT32_MAX);
+}
+
+/* Sums wrap; totals do not depend on how they are split. */
+static void test_counting(void)
+{
+    const struct nbody_hold hold = {.unit = 0.5};
+    double high, low, high_sum = 0, low_sum = 0;
+    CHECK(nbody_counted(-3) == UINT64_MAX - 2);
+    CHECK(nbody_counted(0x1p70 + 0x1p20) == 1 << 20);
+    CHECK(nbody_counted(0x1p63 + 4096) + nbody_counted(-0x1p63 - 2048) == 2048);
+    CHECK(nbody_counted(NAN) == 0 && nbody_counted(-HUGE_VAL) == 0);
+    for (int k = 0; k < 4; k++) {
+        nbody_split_units((k % 2 ? 1 : -1) * (0x1p49 + k), &high, &low);
+        CHECK(low >= 0 && low < 0x1p26 && high == rint(high));
+        high_sum += high;
+        low_sum += low;
+    }
+    CHECK(nbody_join_units(&hold, high_sum, low_sum) == 1); /* (-0 + 1 - 2 + 3) / 2 */
+}
+
+/* --- systems ---------------------------------------------------------------------------
+ */
 
 static bool small(void)
 {
@@ -327,6 +393,10 @@ static void test_odd_masses(struct sim_device *device, bool is_double)
     must(sim_bodies_step(&b, 300));
     const struct moment after = look(&b);
     CHECK(!memcmp(before.units, after.units, sizeof before.units));
+    struct sim_model now;
+    must(sim_bodies_read(&b, &now));
+    CHECK(fabs(now.bodies[N - 1].velocity[0] - start[N - 1].velocity[0]) > 0.01);
+    sim_model_free(&now);
     CHECK(fabs(after.sums.momentum[0] - before.sums.momentum[0]) <=
           2 * fabs(start[N - 1].mass));
     sim_bodies_free(&b);
@@ -443,6 +513,9 @@ static void test_energy(struct sim_device *device, bool is_double)
 
 int main(void)
 {
+    test_encoding();
+    test_shares();
+    test_counting();
     on_every_device(test_held);
     on_every_device(test_ways);
     on_every_device(test_back);
