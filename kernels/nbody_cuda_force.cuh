@@ -4,8 +4,8 @@
  * registers; the block's sources pass through shared memory a tile of TILE at a time, so
  * that a 16-byte load from shared memory serves PER_THREAD pairs. gridDim.y blocks split
  * the sources when there are too few targets to fill the GPU; each writes sums of its own
- * to partial[split][i], which body_kernel (nbody_cuda.cu) adds in ascending order. A tile
- * is summed apart and then joins the total, as on the CPU.
+ * to partial[split][i], which body_kernel (nbody_cuda_push.cu) adds in ascending order. A
+ * tile is summed apart and then joins the total, as on the CPU.
  *
  * Single precision, per pair: 3 FADD, 6 FFMA, 3 FMUL and a MUFU.RSQ, 13 issue slots in
  * all; the hardware's reciprocal root is right to 2 units in the last place.

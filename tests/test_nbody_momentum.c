@@ -200,14 +200,14 @@ static void test_held(struct sim_device *device, bool is_double)
         for (int scheme = SIM_LEAPFROG; scheme <= SIM_YOSHIDA4; scheme++) {
             struct sim_bodies_desc desc = standard;
             desc.scheme = scheme;
-            check_held(device, desc, sizes[k], k == 3 ? 60 : 300);
+            check_held(device, desc, sizes[k], k == 3 ? 30 : 200);
             desc.coupling = SIM_CHARGE;
             if (k == 2)
-                check_held(device, desc, sizes[k], 300);
+                check_held(device, desc, sizes[k], 200);
             desc.coupling = SIM_GRAVITY;
             desc.softening_kind = SIM_SPLINE;
             if (k == 2)
-                check_held(device, desc, sizes[k], 300);
+                check_held(device, desc, sizes[k], 200);
         }
 }
 
@@ -251,7 +251,7 @@ static bool same_rows(struct sim_bodies *a, struct sim_bodies *b)
 static void test_bits(void)
 {
     static const int threads[] = {1, 3, 7};
-    const int64_t n = small() ? 257 : 5003; /* beyond the size from which threads help */
+    const int64_t n = small() ? 257 : 4099; /* beyond the size from which threads help */
     struct sim_device *one, *other;
     must(sim_device_open("cpu", 1, &one));
     for (int scheme = SIM_LEAPFROG; scheme <= SIM_YOSHIDA4; scheme++) {
@@ -284,15 +284,15 @@ static void test_back(struct sim_device *device, bool is_double)
         struct sim_bodies start = make(device, desc, 201), a = make(device, desc, 201),
                           b = make(device, desc, 201);
         const struct moment before = look(&a);
-        must(sim_bodies_step(&a, 100));
-        for (int k = 0; k < 10; k++)
+        must(sim_bodies_step(&a, 60));
+        for (int k = 0; k < 6; k++)
             must(sim_bodies_step(&b, 10));
         CHECK(same_rows(&a, &b));
         CHECK(!same_rows(&a, &start));
         const struct moment far = look(&a);
         CHECK(same_momentum(&before, &far));
         must(sim_bodies_step(&a, -40));
-        must(sim_bodies_step(&a, -60));
+        must(sim_bodies_step(&a, -20));
         CHECK(same_rows(&a, &start));
         sim_bodies_free(&start);
         sim_bodies_free(&a);
@@ -490,7 +490,8 @@ static double total_energy(struct sim_bodies *b)
     return sums.kinetic + potential;
 }
 
-/* The way of the energy is that of double precision. */
+/* The way of the energy is that of double precision, to what the forces of pairs are
+ * rounded to. */
 static void test_energy(struct sim_device *device, bool is_double)
 {
     struct sim_bodies_desc desc = standard;
@@ -505,7 +506,8 @@ static void test_energy(struct sim_device *device, bool is_double)
     for (int k = 0; k < 10; k++) {
         must(sim_bodies_step(&mixed, 20));
         must(sim_bodies_step(&whole, 20));
-        CHECK_NEAR(total_energy(&mixed) / start, total_energy(&whole) / start, 3e-8);
+        CHECK_NEAR(total_energy(&mixed) / start, total_energy(&whole) / start,
+                   device->kind == SIM_CUDA ? 1e-6 : 1e-9);
     }
     sim_bodies_free(&mixed);
     sim_bodies_free(&whole);
