@@ -230,11 +230,13 @@ static __global__ void __launch_bounds__(BODY_BLOCK) held_kernel(const struct bo
 /* --- the end of a force ----------------------------------------------------------------
  */
 
-/* The acceleration of body i is known. Whole warps call. */
+/* The acceleration of body i is known. Whole warps call. A template, as what is not held
+ * needs fewer registers. */
+template <bool HELD>
 static __device__ void settle(const struct body_args &b, int64_t i, bool inside,
                               struct sim_real4 x, struct sim_real4 a)
 {
-    if (!b.residue) {
+    if (!HELD) {
         if (inside)
             push_body(b, i, x, a);
         return;
@@ -246,6 +248,7 @@ static __device__ void settle(const struct body_args &b, int64_t i, bool inside,
 
 /* One thread a body; 64 bytes a body and a sum over the splits: memory-bound and small.
  */
+template <bool HELD>
 static __global__ void __launch_bounds__(BODY_BLOCK) body_kernel(const struct body_args b)
 {
     const int64_t i = (int64_t)blockIdx.x * BODY_BLOCK + threadIdx.x;
@@ -255,10 +258,11 @@ static __global__ void __launch_bounds__(BODY_BLOCK) body_kernel(const struct bo
         x = nbody_load(&b.position[i]);
         a = b.finish ? finished(b, i, x.w) : nbody_load(&b.acceleration[i]);
     }
-    settle(b, i, inside, x, a);
+    settle<HELD>(b, i, inside, x, a);
 }
 
 /* The same after symmetric pairs, whose many rows take NBODY_ROWS threads a body. */
+template <bool HELD>
 static __global__ void __launch_bounds__(32 * NBODY_ROWS)
     rows_kernel(const struct body_args b)
 {
@@ -276,7 +280,7 @@ static __global__ void __launch_bounds__(32 * NBODY_ROWS)
             sum[c] += b.running[c * b.rows.padded + i];
         a = {(real)(k * sum[0]), (real)(k * sum[1]), (real)(k * sum[2]), 0};
     }
-    settle(b, i, inside, x, a);
+    settle<HELD>(b, i, inside, x, a);
 }
 
 static bool has_kick(const struct body_args &b)
@@ -295,12 +299,14 @@ static dim3 grid_for(int64_t n, int block)
 enum sim_status nbody_push_bodies(struct sim_device *device, struct body_args b,
                                   bool rows)
 {
-    if (!has_kick(b))
-        b.residue = NULL;
-    SIM_TRY(sim_launch(device, "moving bodies", rows ? rows_kernel : body_kernel,
+    const bool held = b.residue && has_kick(b);
+    auto kernel = rows ? rows_kernel<false> : body_kernel<false>;
+    if (held)
+        kernel = rows ? rows_kernel<true> : body_kernel<true>;
+    SIM_TRY(sim_launch(device, "moving bodies", kernel,
                        grid_for(b.n, rows ? 32 : BODY_BLOCK),
                        rows ? dim3(32, NBODY_ROWS) : dim3(BODY_BLOCK), 0, b));
-    if (!b.residue)
+    if (!held)
         return SIM_OK;
     return sim_launch(device, "moving bodies", held_kernel, grid_for(b.n, BODY_BLOCK),
                       dim3(BODY_BLOCK), 0, b);
