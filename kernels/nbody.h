@@ -113,6 +113,17 @@ struct sim_hermite {
     int64_t steps; /* at most; out: taken */
 };
 
+/* The kernel that finds the forces, for tables of measurements. Numbers that it does not
+ * have, or that nobody knows, are 0. */
+struct sim_nbody_kernel {
+    enum sim_pairs pairs;                /* never SIM_PAIRS_AUTO */
+    int tile, unroll, per_thread, split; /* as in struct sim_nbody_tuning */
+    int threads;                         /* CUDA: a block */
+    int registers;                       /* CUDA: a thread */
+    int shared;                          /* CUDA: bytes of shared memory a block */
+    double occupancy; /* CUDA: warps that fit a multiprocessor, over its most */
+};
+
 struct sim_nbody_ops {
     const char *name;  /* "cpu single", "cuda double", ... */
     size_t real_bytes; /* 4 or 8 */
@@ -140,6 +151,9 @@ struct sim_nbody_ops {
     enum sim_status (*centre)(struct sim_nbody *, uint64_t groups, void *out);
     /* Hermite steps; waits. Both backends give the same bits. */
     enum sim_status (*hermite)(struct sim_nbody *, struct sim_hermite *);
+    /* What `advance` would take for steps of so many stages. */
+    enum sim_status (*describe)(const struct sim_nbody *, int stage_count,
+                                struct sim_nbody_kernel *out);
 };
 
 /* The tables, NULL where a build or a machine has no such backend. */

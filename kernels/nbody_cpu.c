@@ -166,6 +166,16 @@ static enum sim_status advance_cpu(struct sim_nbody *nbody,
     return SIM_OK;
 }
 
+static enum sim_status describe_cpu(const struct sim_nbody *nbody, int stage_count,
+                                    struct sim_nbody_kernel *out)
+{
+    (void)stage_count;
+    SIM_TRY(check_tuning(nbody));
+    *out = (struct sim_nbody_kernel){.pairs = symmetric(nbody) ? SIM_PAIRS_SYMMETRIC
+                                                               : SIM_PAIRS_PLAIN};
+    return SIM_OK;
+}
+
 #define nbody_ops_cpu SIM_TYPED(sim_nbody_ops_cpu)
 const struct sim_nbody_ops nbody_ops_cpu = {
     .name = sizeof(real) == 8 ? "cpu double" : "cpu single",
@@ -177,4 +187,5 @@ const struct sim_nbody_ops nbody_ops_cpu = {
     .check = nbody_check_cpu,
     .centre = nbody_centre_cpu,
     .hermite = nbody_hermite_cpu,
+    .describe = describe_cpu,
 };

@@ -428,6 +428,67 @@ static enum sim_status advance_cuda(struct sim_nbody *nbody,
     return status;
 }
 
+/* --- what is taken, for a table --------------------------------------------------------
+ */
+
+/* What the compiler and the driver say of a kernel with out->threads a block, and
+ * out->shared bytes asked for at the launch. */
+static enum sim_status ask_resources(struct sim_device *device, const void *kernel,
+                                     struct sim_nbody_kernel *out)
+{
+    const char *doing = "asking about a kernel";
+    struct cudaFuncAttributes of;
+    int blocks = 0, most = 0;
+    SIM_TRY(sim_cuda_status(device, cudaFuncGetAttributes(&of, kernel), doing));
+    SIM_TRY(sim_cuda_status(device,
+                            cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                                &blocks, kernel, out->threads, (size_t)out->shared),
+                            doing));
+    SIM_TRY(sim_cuda_status(device,
+                            cudaDeviceGetAttribute(&most,
+                                                   cudaDevAttrMaxThreadsPerMultiProcessor,
+                                                   device->index),
+                            doing));
+    out->registers = of.numRegs;
+    out->shared += (int)of.sharedSizeBytes;
+    out->occupancy = (double)blocks * out->threads / most;
+    return SIM_OK;
+}
+
+/* The plain kernel of a plan. */
+static const void *tell_plain(const struct sim_nbody *nbody, const struct plan *plan,
+                              struct sim_nbody_kernel *out)
+{
+    const struct variant *v = plan->variant;
+    out->threads = out->tile = v->tile;
+    out->unroll = v->unroll;
+    out->per_thread = v->per_thread;
+    out->split = plan->split;
+    if (sim_nbody_is_general(nbody))
+        return nbody_soft_kernel(nbody);
+    return (const void *)(nbody->eps < NBODY_SAFE_EPS ? v->guarded : v->plain);
+}
+
+static enum sim_status describe_cuda(const struct sim_nbody *nbody, int stage_count,
+                                     struct sim_nbody_kernel *out)
+{
+    const void *kernel;
+    struct plan plan;
+    struct nbody_pairs pairs;
+    *out = {};
+    SIM_TRY(choose(nbody, stage_count, &out->pairs));
+    if (out->pairs == SIM_PAIRS_RESIDENT) {
+        kernel = nbody_resident_tell(nbody, out);
+    } else if (out->pairs == SIM_PAIRS_SYMMETRIC) {
+        SIM_TRY(nbody_pairs_plan(nbody, &pairs));
+        kernel = nbody_pairs_tell(nbody, &pairs, out);
+    } else {
+        SIM_TRY(make_plan(nbody, &plan));
+        kernel = tell_plain(nbody, &plan, out);
+    }
+    return ask_resources(nbody->device, kernel, out);
+}
+
 static const struct sim_nbody_ops ops = {
     sizeof(real) == 8 ? "cuda double" : "cuda single",
     sizeof(real),
@@ -438,6 +499,7 @@ static const struct sim_nbody_ops ops = {
     nbody_check_cuda,
     nbody_centre_cuda,
     nbody_hermite_cuda,
+    describe_cuda,
 };
 
 #ifdef SIM_DOUBLE

@@ -30,10 +30,12 @@ enum sim_status nbody_centre_cuda(struct sim_nbody *, uint64_t groups, void *);
  * there in nbody_cuda_diag.cu, of the targets from `first` on. */
 #define NBODY_SOFT_TILE           128
 #define nbody_soft_force          SIM_TYPED(nbody_soft_force)
+#define nbody_soft_kernel         SIM_TYPED(nbody_soft_kernel)
 #define nbody_soft_potential_cuda SIM_TYPED(nbody_soft_potential_cuda)
 struct force_args;
 enum sim_status nbody_soft_force(struct sim_nbody *, const struct force_args &,
                                  dim3 grid);
+const void *nbody_soft_kernel(const struct sim_nbody *); /* the one of the force */
 enum sim_status nbody_soft_potential_cuda(struct sim_nbody *, int64_t first, dim3 grid,
                                           double *total);
 
@@ -63,12 +65,16 @@ struct nbody_pairs {
 #define nbody_pairs_plan  SIM_TYPED(nbody_pairs_plan)
 #define nbody_pairs_bytes SIM_TYPED(nbody_pairs_bytes)
 #define nbody_pairs_pass  SIM_TYPED(nbody_pairs_pass)
+#define nbody_pairs_tell  SIM_TYPED(nbody_pairs_tell)
 enum sim_status nbody_pairs_plan(const struct sim_nbody *, struct nbody_pairs *);
 size_t nbody_pairs_bytes(const struct nbody_pairs *);
 /* Enqueue a pass; after the last one the forces are `rows`, and where there were several
  * passes they are in double running[3][padded] at the start of the workspace `space`. */
 enum sim_status nbody_pairs_pass(struct sim_nbody *, const struct nbody_pairs *,
                                  void *space, int pass, struct nbody_rows *rows);
+/* The kernel, and how it is cut (struct sim_nbody_kernel). */
+const void *nbody_pairs_tell(const struct sim_nbody *, const struct nbody_pairs *,
+                             struct sim_nbody_kernel *out);
 
 /* A power of two near 1/eps. */
 static inline double nbody_pairs_scale(double eps)
@@ -120,10 +126,12 @@ enum sim_status nbody_merge_cuda(struct sim_nbody *, void *jerk, void *space);
 /* Can this device hold this system and these stages in one resident kernel? */
 #define nbody_resident_fits SIM_TYPED(nbody_resident_fits)
 #define nbody_resident_run  SIM_TYPED(nbody_resident_run)
+#define nbody_resident_tell SIM_TYPED(nbody_resident_tell)
 bool nbody_resident_fits(const struct sim_nbody *, int stage_count);
 /* Enqueue `steps` steps in one launch; the workspace has nbody_resident_bytes. */
 enum sim_status nbody_resident_run(struct sim_nbody *, const struct sim_stage *,
                                    int stage_count, int64_t steps);
+const void *nbody_resident_tell(const struct sim_nbody *, struct sim_nbody_kernel *out);
 
 /* A body in one 16-byte load (two in double); struct sim_real4 alone would be four. */
 static __device__ __forceinline__ struct sim_real4 nbody_load(const struct sim_real4 *at)

@@ -546,6 +546,22 @@ static struct nbody_rows rows_of(const struct nbody_pairs *p, const struct pairs
             f.first, f.last, p->blocks, p->block};
 }
 
+static void (*kernel_for(const struct sim_nbody *nbody, const struct variant &v,
+                         real eps2))(struct pairs_args)
+{
+    return eps2 > 0 ? (nbody->mixed ? v.mixed : v.kernel) : v.hard;
+}
+
+const void *nbody_pairs_tell(const struct sim_nbody *nbody, const struct nbody_pairs *p,
+                             struct sim_nbody_kernel *out)
+{
+    const struct variant &v = variants[p->variant];
+    out->threads = out->tile = 32 * v.warps;
+    out->per_thread = v.per_lane;
+    out->split = p->run;
+    return (const void *)kernel_for(nbody, v, (real)(nbody->eps * nbody->eps));
+}
+
 /* Large grids: dim3.x is the block, dim3.y (65,535 at most) the run. */
 enum sim_status nbody_pairs_pass(struct sim_nbody *nbody, const struct nbody_pairs *p,
                                  void *space, int pass, struct nbody_rows *rows)
@@ -553,8 +569,7 @@ enum sim_status nbody_pairs_pass(struct sim_nbody *nbody, const struct nbody_pai
     const struct variant &v = variants[p->variant];
     const struct pairs_args f = arguments(nbody, p, space, pass);
     *rows = rows_of(p, f);
-    SIM_TRY(sim_launch(nbody->device, "computing gravity",
-                       f.eps2 > 0 ? (nbody->mixed ? v.mixed : v.kernel) : v.hard,
+    SIM_TRY(sim_launch(nbody->device, "computing gravity", kernel_for(nbody, v, f.eps2),
                        dim3((unsigned)p->blocks, (unsigned)rows->own_rows),
                        dim3(32u * (unsigned)v.warps), 0, f));
     if (p->passes == 1)

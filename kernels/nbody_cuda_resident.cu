@@ -330,12 +330,34 @@ static resident_function kernel_for(bool wide, bool guarded)
     return guarded ? resident_kernel<4, 16, true> : resident_kernel<4, 16, false>;
 }
 
+static size_t shared_bytes(const struct sim_nbody *nbody)
+{
+    return (size_t)(nbody->n * BODY_BYTES);
+}
+
+static bool is_wide(const struct sim_nbody *nbody)
+{
+    return targets_for(nbody) > 16;
+}
+
+const void *nbody_resident_tell(const struct sim_nbody *nbody,
+                                struct sim_nbody_kernel *out)
+{
+    const void *kernel =
+        (const void *)kernel_for(is_wide(nbody), nbody->eps < NBODY_SAFE_EPS);
+    out->threads = THREADS;
+    out->shared = (int)shared_bytes(nbody);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         out->shared); /* for questions about it; launches set it anew */
+    return kernel;
+}
+
 static enum sim_status launch(struct sim_nbody *nbody, resident_function kernel,
                               struct resident_args args)
 {
     struct sim_device *device = nbody->device;
     const char *name = "computing gravity";
-    const size_t shared = (size_t)(args.n * BODY_BYTES);
+    const size_t shared = shared_bytes(nbody);
     const dim3 grid((unsigned)((args.n + args.targets - 1) / args.targets));
     void *arguments[] = {&args};
     SIM_TRY(sim_device_launch(device, name));
@@ -362,7 +384,7 @@ enum sim_status nbody_resident_run(struct sim_nbody *nbody,
     SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + boards));
     char *scratch = (char *)nbody->scratch.data;
     const int targets = targets_for(nbody);
-    const bool wide = targets > 16;
+    const bool wide = is_wide(nbody);
     const int groups = (targets + (wide ? 7 : 3)) / (wide ? 8 : 4);
     r.position = (struct sim_real4 *)nbody->position;
     r.velocity = (struct sim_real4 *)nbody->velocity;

@@ -88,6 +88,12 @@ static __global__ void __launch_bounds__(TILE)
                     {total.x, total.y, total.z, (real)zeros});
 }
 
+const void *nbody_soft_kernel(const struct sim_nbody *nbody)
+{
+    return (const void *)(nbody->softening == SIM_SPLINE ? soft_kernel<1>
+                                                         : soft_kernel<0>);
+}
+
 enum sim_status nbody_soft_force(struct sim_nbody *nbody, const struct force_args &args,
                                  dim3 grid)
 {

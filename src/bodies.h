@@ -109,6 +109,10 @@ enum sim_status sim_bodies_radii(struct sim_bodies *bodies, uint64_t groups,
                                  const double *centre /* NULL: mass centre */,
                                  const double *fractions, int count, double *out);
 
+/* The kernel of the forces of kick-drift schemes; hermite4 has its own, of no choice. */
+enum sim_status sim_bodies_kernel(struct sim_bodies *bodies,
+                                  struct sim_nbody_kernel *out);
+
 /* Copy all bodies that there are back to the host as a model (for saving and for tests).
  */
 enum sim_status sim_bodies_read(struct sim_bodies *bodies, struct sim_model *out);

@@ -95,6 +95,16 @@ enum sim_status sim_bodies_radii(struct sim_bodies *b, uint64_t groups,
     return b->ops->radii(&b->nbody, groups, centre, fractions, count, out);
 }
 
+enum sim_status sim_bodies_kernel(struct sim_bodies *b, struct sim_nbody_kernel *out)
+{
+    const struct sim_stepper *by = sim_stepper((enum sim_scheme)b->desc.scheme);
+    SIM_TRY(need_bodies(b, "kernel"));
+    if (b->desc.scheme == SIM_HERMITE4)
+        return sim_fail(SIM_BAD_ARGUMENT, "kernel: hermite4 has one kernel of its own");
+    sim_bodies_settle_softening(b);
+    return b->ops->describe(&b->nbody, by->count + (b->desc.merge_distance > 0), out);
+}
+
 static double load(const void *from, bool is_double, int64_t i)
 {
     return is_double ? ((const double *)from)[i] : (double)((const float *)from)[i];

@@ -393,6 +393,40 @@ static int bodies_momentum(lua_State *L)
     return push_vector(L, sums.momentum);
 }
 
+static void push_count(lua_State *L, const char *name, int count)
+{
+    if (count == 0)
+        return;
+    lua_pushinteger(L, count);
+    lua_setfield(L, -2, name);
+}
+
+/* stars:kernel() -> how forces are found: { pairs = "symmetric", … }, on CUDA also tile,
+ * unroll, per_thread, split, threads (a block), registers (a thread), shared (bytes a
+ * block), occupancy (warps at work on a multiprocessor, over its most); keys without
+ * meaning are absent. */
+static int bodies_kernel(lua_State *L)
+{
+    struct sim_nbody_kernel k;
+    sim_lua_enter(L);
+    sim_lua_try(L, sim_bodies_kernel(sim_lua_check_bodies(L, 1, "kernel"), &k));
+    lua_createtable(L, 0, 9);
+    lua_pushstring(L, pairs_words[k.pairs]);
+    lua_setfield(L, -2, "pairs");
+    push_count(L, "tile", k.tile);
+    push_count(L, "unroll", k.unroll);
+    push_count(L, "per_thread", k.per_thread);
+    push_count(L, "split", k.split);
+    push_count(L, "threads", k.threads);
+    push_count(L, "registers", k.registers);
+    push_count(L, "shared", k.shared);
+    if (k.occupancy > 0) {
+        lua_pushnumber(L, k.occupancy);
+        lua_setfield(L, -2, "occupancy");
+    }
+    return 1;
+}
+
 static int bodies_angular_momentum(lua_State *L)
 {
     return push_vector(L, sums_of(L, "angular_momentum").angular_momentum);
@@ -505,6 +539,7 @@ void sim_lua_open_bodies(lua_State *L)
         {"advance", bodies_advance},
         {"energy", bodies_energy},
         {"momentum", bodies_momentum},
+        {"kernel", bodies_kernel},
         {"angular_momentum", bodies_angular_momentum},
         {"centre", bodies_centre},
         {"mass", bodies_mass},

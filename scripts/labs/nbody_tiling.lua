@@ -3,11 +3,11 @@
 -- For each number of bodies and each way to meet the pairs: the tile (threads a block), the
 -- unrolling of its loop, threads a body (parts of the source loop; for symmetric pairs the
 -- rounds a block takes), bodies a thread; then interactions a step (N^2), global loads of a
--- body's 16 bytes a step, registers a thread, occupancy (warps that fit a multiprocessor, of
--- 64), the time, interactions a second, and their share of the ceiling: the rate of issue
--- over the issue slots an interaction (13 plain; 17 for the two of a symmetric pair, plus
--- 4/K for a step of K bodies a lane). Registers are those of sm_90, from the compiler;
--- shared memory follows from the shape. Single precision.
+-- body's 16 bytes a step, registers a thread and occupancy (warps that fit a
+-- multiprocessor, over its most) as the driver tells them, the time, interactions a second,
+-- and their share of the ceiling: the rate of issue over the issue slots an interaction (13
+-- plain; 15 for the two of a symmetric pair of bodies of one mass, as here, plus 4/K for a
+-- step of K bodies a lane). Single precision.
 --
 -- A CPU has no tiles to choose: plain and symmetric alone. The plot shows the best of each
 -- way, and what is chosen by itself, over N.
@@ -44,53 +44,21 @@ local function seconds(n, choice)
             count = math.max(2 * count, math.floor(count * opt.time / (spent + 1e-6)))
         end
     until spent >= opt.time
+    local kernel = bodies:kernel()
     bodies:close()
-    return spent / count
-end
-
--- Registers a thread, by bodies a thread and threads a block (symmetric), or alone.
-local registers = {
-    plain = { [1] = 40, [2] = 47, [4] = 63, [8] = 127 },
-    small = { [4] = 56, [8] = 95 }, -- of tiles below 256
-    symmetric = {
-        [4] = { [32] = 64 }, [8] = { [32] = 80, [64] = 96, [128] = 96 },
-        [16] = { [32] = 158, [64] = 160 },
-    },
-}
-
-local function registers_of(c)
-    if not c.tile then return nil end
-    if c.pairs == "symmetric" then return registers.symmetric[c.per_thread][c.tile] end
-    return c.tile < 256 and registers.small[c.per_thread] or registers.plain[c.per_thread]
-end
-
--- Bytes of shared memory a block: a tile; or two for each warp, and sums.
-local function shared(c)
-    if c.pairs == "plain" then return 16 * c.tile end
-    local warps = c.tile // 32
-    return warps * 1024 + 12 * c.per_thread * c.tile +
-        12 * (warps > 1 and c.per_thread * c.tile or 1)
-end
-
--- Warps that fit a multiprocessor of 64 warps, 32 blocks, 65,536 registers (handed out to a
--- warp by 256) and 227 KiB of shared memory.
-local function occupancy(c)
-    local warps = c.tile // 32
-    local by_registers = 65536 // (256 * math.ceil(32 * registers_of(c) / 256)) // warps
-    local by_shared = 227 * 1024 // (shared(c) + 1024)
-    return math.min(64 // warps, 32, by_registers, by_shared) * warps / 64
+    return spent / count, kernel
 end
 
 -- Loads from global memory a step, of a body each.
 local function loads(n, c)
     local block = c.tile * c.per_thread
     local blocks = math.ceil(n / block)
-    if c.pairs == "plain" then return blocks * (n + block * math.max(1, c.split or 1)) end
+    if c.pairs == "plain" then return blocks * (n + block * c.split) end
     return blocks * (blocks / 2 + 1) * (c.tile // 32) * block
 end
 
 local function slots(c)
-    if c.pairs == "symmetric" then return (17 + 4 / c.per_thread) / 2 end
+    if c.pairs == "symmetric" and c.per_thread then return (15 + 4 / c.per_thread) / 2 end
     return 13
 end
 
@@ -135,7 +103,7 @@ local function keep(kind, rate)
 end
 
 local function row(n, c)
-    local ok, time = pcall(seconds, n, c)
+    local ok, time, k = pcall(seconds, n, c)
     if not ok then
         -- the resident way has room for few bodies only; nothing else is refused here
         if c.pairs ~= "resident" then error(time, 0) end
@@ -143,12 +111,13 @@ local function row(n, c)
     end
     local rate = n * n / time
     keep(c.pairs, rate)
-    local function cell(value, format) return value and format:format(value) or "-" end
-    print(("%8d %-10s %5s %6s %5s %4s %9.3g %9s %5s %5s %10.2f %10.3e %9s"):format(n, c.pairs,
-        c.tile or "-", c.unroll or "-", c.split or "-", c.per_thread or "-", n * n,
-        cell(c.tile and loads(n, c), "%.3g"), registers_of(c) or "-",
-        cell(c.tile and 100 * occupancy(c), "%.0f %%"), 1e6 * time, rate,
-        cell(on_gpu and 100 * rate * slots(c) / opt.issue, "%.1f %%")))
+    local function cell(value, format) return value and (format or "%s"):format(value) or "-" end
+    print(("%8d %-10s %5s %6s %5s %4s %9.3g %9s %5s %5s %10.2f %10.3e %9s%s"):format(n, k.pairs,
+        cell(k.tile), cell(k.unroll), cell(k.split), cell(k.per_thread), n * n,
+        cell(k.tile and loads(n, k), "%.3g"), cell(k.registers),
+        cell(k.occupancy and 100 * k.occupancy, "%.0f %%"), 1e6 * time, rate,
+        cell(on_gpu and 100 * rate * slots(k) / opt.issue, "%.1f %%"),
+        c.pairs == "auto" and "  chosen by itself" or ""))
 end
 
 print(("%8s %-10s %5s %6s %5s %4s %9s %9s %5s %5s %10s %10s %9s"):format("N", "pairs", "tile",

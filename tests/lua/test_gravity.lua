@@ -118,6 +118,30 @@ _, _, said = command.script([[
 _, warnings = said:gsub("too fast to hold the total momentum exactly: 2;", "")
 check.equal(warnings, 1, "warnings of speed: " .. said)
 
+-- Which kernel is taken: few bodies plainly, many by pairs, or as asked for.
+do
+    local function kernel(n, options)
+        local own = { dt = 1e-3, softening = 0.1 }
+        for key, value in pairs(options or {}) do own[key] = value end
+        local cloud = sim.bodies(own)
+        cloud:add(sim.plummer { n = n })
+        return cloud:kernel()
+    end
+    local on_gpu = sim.device().kind == "cuda"
+    check.equal(kernel(100).pairs, on_gpu and "resident" or "plain")
+    check.equal(kernel(20000).pairs, "symmetric")
+    check.equal(kernel(20000, { pairs = "plain" }).pairs, "plain")
+    check.equal(kernel(100, { softening_kind = "spline" }).pairs, "plain")
+    check.equal(kernel(100).registers ~= nil, on_gpu)
+    local ok, why = pcall(kernel, 10, { integrator = "hermite4", precision = "double" })
+    check.that(not ok and why:find("hermite4 has one kernel", 1, true), tostring(why))
+    if on_gpu then
+        local cut = kernel(20000, { pairs = "symmetric", tile = 64, per_thread = 8 })
+        check.equal(cut.tile * 1000 + cut.per_thread, 64008)
+        check.that(cut.registers > 32 and cut.occupancy > 0 and cut.occupancy <= 1, "resources")
+    end
+end
+
 -- The lab of the tiles makes its table and its plot here too.
 do
     local folder = command.folder()
