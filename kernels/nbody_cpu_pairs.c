@@ -1,5 +1,5 @@
 /* nbody_cpu_pairs.c - symmetric all-pairs gravity on the CPU: each pair is computed once
- * and serves both of its bodies, which halves the work of the divider, the limit there.
+ * and serves both of its bodies, which halves the work of the divider.
  *
  * Equation: nbody_math.h. Without softening each pair is looked at for distance zero, and
  * a body whose row shows one (its own aside) is gone through again to name both. Bodies
@@ -8,9 +8,14 @@
  * itself and one-sided; for an even B only the blocks I < B/2 work in the last round. A
  * thread takes a block I through the rounds of a pass: its own sums stay with it, a
  * partner's go to row d, which has one writer a block; then the rows are added in
- * ascending order. A source meets the block's bodies 8 at a time, whose pulls
+ * ascending order. A source meets the block's bodies LANES at a time, whose pulls
  * on it are added by a halving tree. So the bits depend neither on threads nor on the
  * processor's vectors.
+ *
+ * A pair takes a distance, a root, a quotient and the sums, some 70 cycles one after the
+ * other, and a processor holds too few pairs at once to fill its units meanwhile. So the
+ * three parts work on three sources at a time, by way of two columns (struct ahead):
+ * nothing waits inside a turn, and what limits is the multiply-add units.
  *
  * Bodies past the end are copies of the last one without mass.
  *
@@ -20,8 +25,17 @@
 #define ALWAYS static inline __attribute__((always_inline))
 
 #define BLOCK      256
-#define LANES      8
+#define LANES      (32 / (int)sizeof(real))
 #define ROWS_BYTES ((int64_t)64 << 20) /* of a pass */
+
+/* Bodies side by side. Functions with these are all inlined: no call hands one over. */
+typedef real vec __attribute__((vector_size(32), may_alias));
+#ifdef SIM_DOUBLE
+typedef int64_t mask __attribute__((vector_size(32)));
+#else
+typedef int32_t mask __attribute__((vector_size(32)));
+#endif
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 struct columns {
     real x[BLOCK], y[BLOCK], z[BLOCK];
@@ -51,7 +65,31 @@ ALWAYS void load_block(const struct nbody_force *f, int64_t index, struct block 
     }
 }
 
-ALWAYS real fold(real *v)
+/* The LANES elements of a column from i on. */
+ALWAYS vec from(const real *column, int i)
+{
+    return *(const vec *)&column[i];
+}
+
+ALWAYS void put(real *column, int i, vec v)
+{
+    *(vec *)&column[i] = v;
+}
+
+ALWAYS vec fused(vec a, vec b, vec c)
+{
+    vec sum;
+    for (int l = 0; l < LANES; l++)
+        sum[l] = sim_fma(a[l], b[l], c[l]);
+    return sum;
+}
+
+ALWAYS vec choose(mask yes, vec a, vec b)
+{
+    return (vec)(((mask)a & yes) | ((mask)b & ~yes));
+}
+
+ALWAYS real fold(vec v)
 {
     for (int half = LANES / 2; half >= 1; half /= 2)
         for (int l = 0; l < half; l++)
@@ -59,38 +97,84 @@ ALWAYS real fold(real *v)
     return v[0];
 }
 
-/* Body k of `they` meets all of `we`. Returns how often at distance zero, if guarded. */
-ALWAYS int meet_one(const struct block *we, struct columns *sum, const struct block *they,
-                    int k, real eps2, bool guarded, struct columns *pull)
+/* Of the bodies from i on to body k. */
+ALWAYS vec squared_distance(const struct block *we, int i, const struct block *they,
+                            int k, real eps2)
 {
-    int32_t zeros[LANES] = {0}, met = 0;
-    const real x = they->at.x[k], y = they->at.y[k], z = they->at.z[k], m = they->m[k];
-    real px[LANES] = {0}, py[LANES] = {0}, pz[LANES] = {0};
-    for (int g = 0; g < BLOCK; g += LANES) {
-#pragma omp simd
-        for (int l = 0; l < LANES; l++) {
-            const int i = g + l;
-            const real dx = x - we->at.x[i], dy = y - we->at.y[i], dz = z - we->at.z[i];
-            const real r2 = nbody_r2(dx, dy, dz, eps2), inverse = 1 / sim_sqrt(r2);
-            real w = nbody_weight(m, inverse), back = nbody_weight(we->m[i], inverse);
-            if (guarded) {
-                w = nbody_guarded_weight(w, r2);
-                back = nbody_guarded_weight(back, r2);
-                zeros[l] += r2 < NBODY_TINY;
-            }
-            sum->x[i] = sim_fma(w, dx, sum->x[i]);
-            sum->y[i] = sim_fma(w, dy, sum->y[i]);
-            sum->z[i] = sim_fma(w, dz, sum->z[i]);
-            px[l] = sim_fma(back, -dx, px[l]);
-            py[l] = sim_fma(back, -dy, py[l]);
-            pz[l] = sim_fma(back, -dz, pz[l]);
-        }
+    const vec dx = they->at.x[k] - from(we->at.x, i),
+              dy = they->at.y[k] - from(we->at.y, i),
+              dz = they->at.z[k] - from(we->at.z, i);
+    return fused(dx, dx, fused(dy, dy, fused(dz, dz, eps2 - (vec){0})));
+}
+
+/* 1/r; 0 at distance zero, if guarded. */
+ALWAYS vec invert(vec r2, bool guarded)
+{
+    vec root;
+    for (int l = 0; l < LANES; l++)
+        root[l] = sim_sqrt(r2[l]);
+    const vec inverse = 1 / root;
+    return guarded ? choose(r2 < NBODY_TINY, (vec){0}, inverse) : inverse;
+}
+
+/* nbody_weight and nbody_guarded_weight */
+ALWAYS vec weigh(vec m, vec inverse, bool guarded)
+{
+    const vec w = (m * inverse) * (inverse * inverse), huge = NBODY_HUGE - (vec){0};
+    if (!guarded)
+        return w;
+    const vec below = choose(w < huge, w, huge);
+    return choose(below > -huge, below, -huge);
+}
+
+/* What is known of the pairs of all of `we` with the next two bodies of `they`. */
+struct ahead {
+    real inverse[BLOCK]; /* of the next */
+    real r2[BLOCK];      /* of the one after it */
+} __attribute__((aligned(64)));
+
+ALWAYS void look_ahead(const struct block *we, const struct block *they, real eps2,
+                       bool guarded, struct ahead *ahead)
+{
+    for (int i = 0; i < BLOCK; i += LANES) {
+        put(ahead->inverse, i, invert(squared_distance(we, i, they, 0, eps2), guarded));
+        put(ahead->r2, i, squared_distance(we, i, they, 1, eps2));
+    }
+}
+
+/* Body k of `they` meets all of `we`, while the root and the quotient of body k + 1 and
+ * the distances of body k + 2 are on their way. Returns how often at distance zero (or
+ * beyond the largest number), if guarded. */
+ALWAYS int meet_one(const struct block *we, struct columns *sum, const struct block *they,
+                    int k, real eps2, bool guarded, struct ahead *ahead,
+                    struct columns *pull)
+{
+    mask zeros = {0};
+    vec px = {0}, py = {0}, pz = {0};
+    for (int i = 0; i < BLOCK; i += LANES) {
+        const vec inverse = from(ahead->inverse, i);
+        put(ahead->inverse, i, invert(from(ahead->r2, i), guarded));
+        put(ahead->r2, i, squared_distance(we, i, they, (k + 2) % BLOCK, eps2));
+        const vec dx = they->at.x[k] - from(we->at.x, i),
+                  dy = they->at.y[k] - from(we->at.y, i),
+                  dz = they->at.z[k] - from(we->at.z, i),
+                  w = weigh(they->m[k] - (vec){0}, inverse, guarded),
+                  back = weigh(from(we->m, i), inverse, guarded);
+        if (guarded)
+            zeros -= inverse == 0;
+        put(sum->x, i, fused(w, dx, from(sum->x, i)));
+        put(sum->y, i, fused(w, dy, from(sum->y, i)));
+        put(sum->z, i, fused(w, dz, from(sum->z, i)));
+        px = fused(back, -dx, px);
+        py = fused(back, -dy, py);
+        pz = fused(back, -dz, pz);
     }
     pull->x[k] = fold(px);
     pull->y[k] = fold(py);
     pull->z[k] = fold(pz);
+    int met = 0;
     for (int l = 0; l < LANES && guarded; l++)
-        met += zeros[l];
+        met += (int)zeros[l];
     return met;
 }
 
@@ -114,6 +198,7 @@ static uint64_t lowest_met(const struct nbody_force *f, int64_t index, int64_t p
 ALWAYS uint64_t take_block(const struct pass *p, int64_t index, bool guarded)
 {
     struct block we, they;
+    struct ahead ahead;
     uint64_t least = UINT64_MAX;
     struct columns total = {{0}, {0}, {0}}, unused = {{0}, {0}, {0}};
     load_block(p->f, index, &we);
@@ -125,8 +210,10 @@ ALWAYS uint64_t take_block(const struct pass *p, int64_t index, bool guarded)
         struct columns *pull =
             d ? &p->met[(d - p->first) * p->blocks + partner] : &unused;
         load_block(p->f, partner, &they);
+        look_ahead(&we, &they, p->f->eps2, guarded, &ahead);
         for (int k = 0; k < BLOCK; k++) {
-            const int met = meet_one(&we, &sum, &they, k, p->f->eps2, guarded, pull);
+            const int met =
+                meet_one(&we, &sum, &they, k, p->f->eps2, guarded, &ahead, pull);
             const uint64_t low =
                 met > (d == 0) ? lowest_met(p->f, index, partner, k) : UINT64_MAX;
             least = low < least ? low : least;
