@@ -4,17 +4,16 @@
  * Equation: nbody_math.h. Without softening each pair is looked at for distance zero, and
  * a body whose row shows one (its own aside) is gone through again to name both. Bodies
  * are cut into blocks of 256, and
- * block I meets block (I + d) mod B in rounds d = 0 .. B/2: round 0 is a block with
- * itself and one-sided; for an even B only the blocks I < B/2 work in the last round. A
- * thread takes a block I through the rounds of a pass: its own sums stay with it, a
- * partner's go to row d, which has one writer a block; then the rows are added in
- * ascending order. A source meets the block's bodies LANES at a time, whose pulls
- * on it are added by a halving tree. So the bits depend neither on threads nor on the
- * processor's vectors.
+ * block I meets block (I + d) mod B in rounds d = 0 .. B/2, itself in round 0; for an
+ * even B only the blocks I < B/2 work in the last round. A thread takes a block I through
+ * the rounds of a pass: its own sums stay with it, a partner's go to row d, which has one
+ * writer a block; then the rows are added in ascending order. A source meets the block's
+ * bodies LANES at a time, whose pulls on it are added by a halving tree. So the bits
+ * depend neither on threads nor on the processor's vectors.
  *
  * A pair takes a distance, a root, a quotient and the sums, some 70 cycles one after the
  * other, and a processor holds too few pairs at once to fill its units meanwhile. So the
- * three parts work on three sources at a time, by way of two columns (struct ahead):
+ * three parts work on three sources at a time, by way of two columns:
  * nothing waits inside a turn, and what limits is the multiply-add units.
  *
  * Bodies past the end are copies of the last one without mass.
@@ -97,13 +96,27 @@ ALWAYS real fold(vec v)
     return v[0];
 }
 
-/* Of the bodies from i on to body k. */
-ALWAYS vec squared_distance(const struct block *we, int i, const struct block *they,
-                            int k, real eps2)
+/* Two blocks that meet, or a block with itself. */
+struct meeting {
+    struct block we, they;
+    struct columns sum, *pull; /* on us; on them */
+    real eps2;
+    /* What is known of our pairs with the next of them, and with the one after it. */
+    struct {
+        real inverse[BLOCK], r2[BLOCK];
+    } __attribute__((aligned(64))) ahead;
+};
+
+ALWAYS struct sim_real4 body(const struct block *b, int k)
 {
-    const vec dx = they->at.x[k] - from(we->at.x, i),
-              dy = they->at.y[k] - from(we->at.y, i),
-              dz = they->at.z[k] - from(we->at.z, i);
+    return (struct sim_real4){b->at.x[k], b->at.y[k], b->at.z[k], b->m[k]};
+}
+
+/* Of the bodies from i on to body q. */
+ALWAYS vec squared_distance(const struct block *we, int i, struct sim_real4 q, real eps2)
+{
+    const vec dx = q.x - from(we->at.x, i), dy = q.y - from(we->at.y, i),
+              dz = q.z - from(we->at.z, i);
     return fused(dx, dx, fused(dy, dy, fused(dz, dz, eps2 - (vec){0})));
 }
 
@@ -127,51 +140,49 @@ ALWAYS vec weigh(vec m, vec inverse, bool guarded)
     return choose(below > -huge, below, -huge);
 }
 
-/* What is known of the pairs of all of `we` with the next two bodies of `they`. */
-struct ahead {
-    real inverse[BLOCK]; /* of the next */
-    real r2[BLOCK];      /* of the one after it */
-} __attribute__((aligned(64)));
-
-ALWAYS void look_ahead(const struct block *we, const struct block *they, real eps2,
-                       bool guarded, struct ahead *ahead)
+ALWAYS void look_ahead(struct meeting *m, bool guarded)
 {
+    const struct sim_real4 first = body(&m->they, 0), second = body(&m->they, 1);
     for (int i = 0; i < BLOCK; i += LANES) {
-        put(ahead->inverse, i, invert(squared_distance(we, i, they, 0, eps2), guarded));
-        put(ahead->r2, i, squared_distance(we, i, they, 1, eps2));
+        put(m->ahead.inverse, i,
+            invert(squared_distance(&m->we, i, first, m->eps2), guarded));
+        put(m->ahead.r2, i, squared_distance(&m->we, i, second, m->eps2));
     }
 }
 
-/* Body k of `they` meets all of `we`, while the root and the quotient of body k + 1 and
- * the distances of body k + 2 are on their way. Returns how often at distance zero (or
- * beyond the largest number), if guarded. */
-ALWAYS int meet_one(const struct block *we, struct columns *sum, const struct block *they,
-                    int k, real eps2, bool guarded, struct ahead *ahead,
-                    struct columns *pull)
+/* Their body k meets all of ours, while the root and the quotient of body k + 1 and the
+ * distances of body k + 2 are on their way. In one's own block those before its lanes
+ * have met it, and those in its lanes meet it in their turn. Returns how often at
+ * distance zero (or beyond the largest number), if guarded. */
+ALWAYS int meet_one(struct meeting *m, int k, bool guarded, bool own)
 {
+    const int first = own ? k - k % LANES : 0;
+    const struct sim_real4 q = body(&m->they, k), later = body(&m->they, (k + 2) % BLOCK);
+    const real eps2 = m->eps2;
     mask zeros = {0};
     vec px = {0}, py = {0}, pz = {0};
-    for (int i = 0; i < BLOCK; i += LANES) {
-        const vec inverse = from(ahead->inverse, i);
-        put(ahead->inverse, i, invert(from(ahead->r2, i), guarded));
-        put(ahead->r2, i, squared_distance(we, i, they, (k + 2) % BLOCK, eps2));
-        const vec dx = they->at.x[k] - from(we->at.x, i),
-                  dy = they->at.y[k] - from(we->at.y, i),
-                  dz = they->at.z[k] - from(we->at.z, i),
-                  w = weigh(they->m[k] - (vec){0}, inverse, guarded),
-                  back = weigh(from(we->m, i), inverse, guarded);
+    for (int i = first; i < BLOCK; i += LANES) {
+        const vec inverse = from(m->ahead.inverse, i);
+        put(m->ahead.inverse, i, invert(from(m->ahead.r2, i), guarded));
+        put(m->ahead.r2, i, squared_distance(&m->we, i, later, eps2));
+        const vec dx = q.x - from(m->we.at.x, i), dy = q.y - from(m->we.at.y, i),
+                  dz = q.z - from(m->we.at.z, i),
+                  w = weigh(q.w - (vec){0}, inverse, guarded),
+                  back = weigh(from(m->we.m, i), inverse, guarded);
         if (guarded)
             zeros -= inverse == 0;
-        put(sum->x, i, fused(w, dx, from(sum->x, i)));
-        put(sum->y, i, fused(w, dy, from(sum->y, i)));
-        put(sum->z, i, fused(w, dz, from(sum->z, i)));
+        put(m->sum.x, i, fused(w, dx, from(m->sum.x, i)));
+        put(m->sum.y, i, fused(w, dy, from(m->sum.y, i)));
+        put(m->sum.z, i, fused(w, dz, from(m->sum.z, i)));
+        if (own && i == first)
+            continue;
         px = fused(back, -dx, px);
         py = fused(back, -dy, py);
         pz = fused(back, -dz, pz);
     }
-    pull->x[k] = fold(px);
-    pull->y[k] = fold(py);
-    pull->z[k] = fold(pz);
+    m->pull->x[k] = fold(px);
+    m->pull->y[k] = fold(py);
+    m->pull->z[k] = fold(pz);
     int met = 0;
     for (int l = 0; l < LANES && guarded; l++)
         met += (int)zeros[l];
@@ -194,35 +205,52 @@ static uint64_t lowest_met(const struct nbody_force *f, int64_t index, int64_t p
     return UINT64_MAX;
 }
 
+ALWAYS void add_columns(struct columns *to, const struct columns *more)
+{
+    for (int k = 0; k < BLOCK; k++) {
+        to->x[k] += more->x[k];
+        to->y[k] += more->y[k];
+        to->z[k] += more->z[k];
+    }
+}
+
+/* Block `index` meets block `partner`. Returns the lowest index met, or UINT64_MAX. */
+ALWAYS uint64_t meet_block(const struct nbody_force *f, struct meeting *m, int64_t index,
+                           int64_t partner, bool guarded, bool own)
+{
+    uint64_t least = UINT64_MAX;
+    m->sum = (struct columns){{0}, {0}, {0}};
+    load_block(f, partner, &m->they);
+    look_ahead(m, guarded);
+    for (int k = 0; k < BLOCK; k++)
+        if (meet_one(m, k, guarded, own) > own) {
+            const uint64_t low = lowest_met(f, index, partner, k);
+            least = low < least ? low : least;
+        }
+    return least;
+}
+
 /* Block `index` through the rounds of a pass. */
 ALWAYS uint64_t take_block(const struct pass *p, int64_t index, bool guarded)
 {
-    struct block we, they;
-    struct ahead ahead;
+    struct meeting m = {.eps2 = p->f->eps2};
     uint64_t least = UINT64_MAX;
-    struct columns total = {{0}, {0}, {0}}, unused = {{0}, {0}, {0}};
-    load_block(p->f, index, &we);
-    for (int64_t d = p->first; d < p->last; d++) {
+    struct columns total = {{0}, {0}, {0}}, of_own;
+    load_block(p->f, index, &m.we);
+    if (p->first == 0) {
+        m.pull = &of_own;
+        least = meet_block(p->f, &m, index, index, guarded, true);
+        total = m.sum;
+        add_columns(&total, &of_own);
+    }
+    for (int64_t d = p->first ? p->first : 1; d < p->last; d++) {
         if (2 * d == p->blocks && index >= d)
             break;
         const int64_t partner = (index + d) % p->blocks;
-        struct columns sum = {{0}, {0}, {0}};
-        struct columns *pull =
-            d ? &p->met[(d - p->first) * p->blocks + partner] : &unused;
-        load_block(p->f, partner, &they);
-        look_ahead(&we, &they, p->f->eps2, guarded, &ahead);
-        for (int k = 0; k < BLOCK; k++) {
-            const int met =
-                meet_one(&we, &sum, &they, k, p->f->eps2, guarded, &ahead, pull);
-            const uint64_t low =
-                met > (d == 0) ? lowest_met(p->f, index, partner, k) : UINT64_MAX;
-            least = low < least ? low : least;
-        }
-        for (int k = 0; k < BLOCK; k++) {
-            total.x[k] += sum.x[k];
-            total.y[k] += sum.y[k];
-            total.z[k] += sum.z[k];
-        }
+        m.pull = &p->met[(d - p->first) * p->blocks + partner];
+        const uint64_t low = meet_block(p->f, &m, index, partner, guarded, false);
+        least = low < least ? low : least;
+        add_columns(&total, &m.sum);
     }
     p->own[index] = total;
     return least;
