@@ -35,8 +35,9 @@ LUA_INC  := $(firstword $(wildcard /usr/include/lua5.4 /usr/local/include/lua5.4
 STB_INC  := $(firstword $(wildcard /usr/include/stb /usr/local/include/stb) /usr/include)
 LIBS     := $(call archive,lua5.4) $(call archive,deflate) $(call archive,xxhash) $(GOMP) -lm -ldl -lpthread
 
+# -Wno-psabi: functions with vectors are all inlined, no call hands one over.
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-            -Wpointer-arith -Wwrite-strings -Wvla
+            -Wpointer-arith -Wwrite-strings -Wvla -Wno-psabi
 # Contraction off: where a fused multiply-add is meant, the source says so. errno and traps
 # of the mathematics library are not used, and stand in the way of SIMD.
 OPT      ?= -O2 -g1

@@ -27,14 +27,19 @@
 #define LANES      (32 / (int)sizeof(real))
 #define ROWS_BYTES ((int64_t)64 << 20) /* of a pass */
 
-/* Bodies side by side. Functions with these are all inlined: no call hands one over. */
+/* Bodies side by side. */
 typedef real vec __attribute__((vector_size(32), may_alias));
 #ifdef SIM_DOUBLE
 typedef int64_t mask __attribute__((vector_size(32)));
 #else
 typedef int32_t mask __attribute__((vector_size(32)));
 #endif
-#pragma GCC diagnostic ignored "-Wpsabi"
+
+/* Their lanes, for what has no operator: such loops become vector instructions. */
+union lanes {
+    vec all;
+    real of[LANES];
+};
 
 struct columns {
     real x[BLOCK], y[BLOCK], z[BLOCK];
@@ -77,10 +82,11 @@ ALWAYS void put(real *column, int i, vec v)
 
 ALWAYS vec fused(vec a, vec b, vec c)
 {
-    vec sum;
+    union lanes x = {a}, y = {b}, z = {c};
+#pragma omp simd
     for (int l = 0; l < LANES; l++)
-        sum[l] = sim_fma(a[l], b[l], c[l]);
-    return sum;
+        z.of[l] = sim_fma(x.of[l], y.of[l], z.of[l]);
+    return z.all;
 }
 
 ALWAYS vec choose(mask yes, vec a, vec b)
@@ -123,10 +129,11 @@ ALWAYS vec squared_distance(const struct block *we, int i, struct sim_real4 q, r
 /* 1/r; 0 at distance zero, if guarded. */
 ALWAYS vec invert(vec r2, bool guarded)
 {
-    vec root;
+    union lanes root = {r2};
+#pragma omp simd
     for (int l = 0; l < LANES; l++)
-        root[l] = sim_sqrt(r2[l]);
-    const vec inverse = 1 / root;
+        root.of[l] = sim_sqrt(root.of[l]);
+    const vec inverse = 1 / root.all;
     return guarded ? choose(r2 < NBODY_TINY, (vec){0}, inverse) : inverse;
 }
 
