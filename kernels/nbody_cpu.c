@@ -39,20 +39,20 @@ static const struct nbody_cpu_variant *best_variant(void)
     return v;
 }
 
-/* From here on symmetric pairs are faster, a block with itself being one-sided. Measured
- * on an AVX2 core, in 1e9 interactions/s, plain and symmetric, softened: single 2.0 and
- * 2.3 at 1,024 bodies, 2.0 and 2.5 at 8,192; double 0.76 and 1.08, 0.82 and 1.27. Without
- * softening: single 1.16 and 1.21 at 2,048, 1.16 and 1.28 at 8,192; double 0.50 and 0.54,
- * 0.51 and 0.63. */
+/* From here on symmetric pairs are faster with any number of bodies, those that fill up
+ * the last block included, on one AVX2 core. In 1e9 interactions/s, plain and symmetric,
+ * softened: single 2.5 and 4.5 at 1,024 bodies (2.8 at 1,025), 2.4 and 4.3 at 8,192;
+ * double 0.84 and 1.68, 0.83 and 1.64. Without softening: single 1.35 and 3.1, 1.31
+ * and 3.0; double 0.66 and 1.36, 0.65 and 1.3. Below, blocks would be too few for many
+ * threads. */
 #define SYMMETRIC_FROM 1024
-#define HARD_FROM      2048
 
 static bool symmetric(const struct sim_nbody *nbody)
 {
     if (sim_nbody_is_general(nbody))
         return false;
     if (nbody->tuning.pairs == SIM_PAIRS_AUTO)
-        return nbody->n >= (nbody->eps < NBODY_SAFE_EPS ? HARD_FROM : SYMMETRIC_FROM);
+        return nbody->n >= SYMMETRIC_FROM;
     return nbody->tuning.pairs == SIM_PAIRS_SYMMETRIC;
 }
 

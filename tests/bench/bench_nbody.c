@@ -2,23 +2,32 @@
  *
  *     bench_nbody [cpu|cuda|cuda:K] [--double|--mixed] [--equal] [--sweep]
  *                 [--threads T] [N ...]
+ *     bench_nbody --core [--double] [N ...]
  *
  * For each N: kick-drift-kick steps of a cloud, the median of five samples after a
  * warm-up, in directed interactions (N^2 a step) per second; the share of the fused
  * multiply-add ceiling that these take at 13 issue slots an interaction (symmetric pairs
  * need 17 for two, so they may pass 100 %). The masses differ; with --equal they are one,
- * as among a galaxy's stars. --sweep prints every kernel variant of a CUDA
- * device for each N, best last. */
+ * as among a galaxy's stars. --sweep prints every kernel variant of a CUDA device for each
+ * N, best last.
+ *
+ * --core: one core of the CPU. Plain and symmetric pairs, softened and not, in turns, the
+ * best of many by the thread's processor time, since others may use the machine; beside
+ * them what the core's units allow two interactions of a symmetric pair at best: one root
+ * with its quotient, or 14 slots for multiply-adds (9, and 5 products). */
 #include "../nbody_system.h"
 #include "ceiling/ceiling.h"
 
+#include <time.h>
+
 #define SLOTS   13 /* 6 fused multiply-adds, 3 subtractions, 3 products, 1 root */
 #define SAMPLES 5
+#define TURNS   15
 #define N_MAX   64
 
 struct request {
     const char *device;
-    bool is_double, mixed, equal, sweep;
+    bool is_double, mixed, equal, sweep, core;
     int threads, count;
     int64_t n[N_MAX];
 };
@@ -151,6 +160,45 @@ static void bench(const struct request *r, struct sim_device *device)
     }
 }
 
+static double thread_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Each way once, some steps in a row for few bodies. */
+static void take_turn(struct system *s, double *best)
+{
+    const double n = (double)s->nbody.n;
+    const int64_t steps = (int64_t)(2e7 / (n * n)) + 1;
+    for (int way = 0; way < 4; way++) {
+        s->nbody.eps = way < 2 ? 0.01 : 0;
+        s->nbody.tuning.pairs = way % 2 ? SIM_PAIRS_SYMMETRIC : SIM_PAIRS_PLAIN;
+        const double start = thread_clock();
+        take(s, steps);
+        best[way] = fmax(best[way], (double)steps * n * n / (thread_clock() - start));
+    }
+}
+
+static void bench_core(const struct request *r, struct sim_device *device)
+{
+    struct ceiling units;
+    must(ceiling_measure(device, r->is_double, &units));
+    printf("one core, interactions/s: roots allow %.3e, multiply-adds %.3e\n",
+           2 * units.root, 2 * units.fma / 14);
+    for (int k = 0; k < r->count; k++) {
+        struct system s = make_cloud(device, r->is_double, r->equal, r->n[k]);
+        double best[4] = {0};
+        for (int turn = 0; turn < TURNS; turn++)
+            take_turn(&s, best);
+        printf("%-11s %9lld  plain %.3e  symmetric %.3e  unsoftened %.3e  %.3e\n",
+               s.ops->name, (long long)s.nbody.n, best[0], best[1], best[2], best[3]);
+        fflush(stdout);
+        free_system(&s);
+    }
+}
+
 static void read_arguments(int argc, char **argv, struct request *r)
 {
     for (int k = 1; k < argc; k++) {
@@ -162,6 +210,8 @@ static void read_arguments(int argc, char **argv, struct request *r)
             r->equal = true;
         else if (!strcmp(argv[k], "--sweep"))
             r->sweep = true;
+        else if (!strcmp(argv[k], "--core"))
+            r->core = true;
         else if (!strcmp(argv[k], "--threads") && k + 1 < argc)
             r->threads = atoi(argv[++k]);
         else if (atoll(argv[k]) > 0 && r->count < N_MAX)
@@ -178,12 +228,14 @@ int main(int argc, char **argv)
     struct request r = {.device = "auto"};
     struct sim_device *device;
     read_arguments(argc, argv, &r);
+    if (r.core)
+        r.device = "cpu", r.threads = 1;
     must(sim_device_open(r.device, r.threads, &device));
     const bool cuda = device->kind == SIM_CUDA;
     for (int k = 0; !r.count && k < (cuda ? 5 : 3); k++)
         r.n[k] = cuda ? cuda_sizes[k] : cpu_sizes[k];
     r.count = r.count ? r.count : cuda ? 5 : 3;
-    bench(&r, device);
+    (r.core ? bench_core : bench)(&r, device);
     sim_device_close(device);
     return 0;
 }

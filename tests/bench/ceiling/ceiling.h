@@ -8,6 +8,7 @@
 struct ceiling {
     double copy; /* bytes read and written per second, from and to main memory */
     double fma;  /* fused multiply-adds per second, all lanes of all threads */
+    double root; /* square roots, a quotient with each, on a CPU */
 };
 
 /* Measure `device` (its threads, on the CPU) in either precision. */

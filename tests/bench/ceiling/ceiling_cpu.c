@@ -1,5 +1,5 @@
-/* ceiling_cpu.c - copy bandwidth and fused multiply-add rate of the CPU. Best of several:
- * a ceiling is what was reached once. */
+/* ceiling_cpu.c - copy bandwidth and the rates of fused multiply-adds and of roots with
+ * quotients of the CPU. Best of several: a ceiling is what was reached once. */
 #include "ceiling.h"
 
 #include <math.h>
@@ -26,62 +26,74 @@ double bench_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A chain of vectors a = a*b + c; the vectors' width in lanes is in `lanes`. */
-#define FMA_LOOP(name, attributes, type, bytes, fused)                      \
+/* Chains of vectors a = next(a); the vectors' width in lanes is in `lanes`. */
+#define LOOP(name, attributes, type, bytes, rounds, next)                   \
     attributes static double name(int *lanes)                               \
     {                                                                       \
         enum { LANES = (bytes) / (int)sizeof(type), ALL = CHAINS * LANES }; \
         type a[ALL], sum = 0;                                               \
         for (int l = 0; l < ALL; l++)                                       \
             a[l] = (type)l;                                                 \
-        for (int r = 0; r < ROUNDS; r++)                                    \
+        for (int r = 0; r < (rounds); r++)                                  \
             for (int l = 0; l < ALL; l++)                                   \
-                a[l] = fused(a[l], (type)0.999, (type)1e-3);                \
+                a[l] = next(a[l]);                                          \
         for (int l = 0; l < ALL; l++)                                       \
             sum += a[l];                                                    \
         *lanes = LANES;                                                     \
         return (double)sum;                                                 \
     }
 
+#define FUSED_F32(a)   fmaf(a, 0.999f, 1e-3f)
+#define FUSED_F64(a)   fma(a, 0.999, 1e-3)
+#define ROOT_F32(a)    (1 / sqrtf((a) + 0.3f))
+#define ROOT_F64(a)    (1 / sqrt((a) + 0.3))
+#define UNFUSED_F32(a) ((a)*0.999f + 1e-3f) /* without the hardware: two operations */
+#define UNFUSED_F64(a) ((a)*0.999 + 1e-3)
+
+typedef double loop(int *lanes);
+
+#define LOOPS(isa, attributes, bytes, fused)                                        \
+    LOOP(fma_##isa##_f32, attributes, float, bytes, ROUNDS, fused##_F32)            \
+    LOOP(fma_##isa##_f64, attributes, double, bytes, ROUNDS, fused##_F64)           \
+    LOOP(root_##isa##_f32, attributes, float, bytes, ROUNDS / 16, ROOT_F32)         \
+    LOOP(root_##isa##_f64, attributes, double, bytes, ROUNDS / 16, ROOT_F64)        \
+    static loop *const isa[] = {fma_##isa##_f32, fma_##isa##_f64, root_##isa##_f32, \
+                                root_##isa##_f64};
+
 #ifdef __x86_64__
 #define AVX2   __attribute__((target("avx2,fma")))
 #define AVX512 __attribute__((target("avx512f,fma,prefer-vector-width=512")))
-FMA_LOOP(fma_avx2_f32, AVX2, float, 32, fmaf)
-FMA_LOOP(fma_avx2_f64, AVX2, double, 32, fma)
-FMA_LOOP(fma_avx512_f32, AVX512, float, 64, fmaf)
-FMA_LOOP(fma_avx512_f64, AVX512, double, 64, fma)
+LOOPS(avx2, AVX2, 32, FUSED)
+LOOPS(avx512, AVX512, 64, FUSED)
 #endif
-/* Without FMA hardware: two operations. */
-#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
-FMA_LOOP(fma_plain_f32, , float, 16, MULTIPLY_ADD)
-FMA_LOOP(fma_plain_f64, , double, 16, MULTIPLY_ADD)
+LOOPS(plain, , 16, UNFUSED)
 
-typedef double fma_loop(int *lanes);
-
-static fma_loop *best_loop(bool is_double)
+static loop *best_loop(bool root, bool is_double)
 {
+    loop *const *best = plain;
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx512f"))
-        return is_double ? fma_avx512_f64 : fma_avx512_f32;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return is_double ? fma_avx2_f64 : fma_avx2_f32;
+        best = avx512;
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        best = avx2;
 #endif
-    return is_double ? fma_plain_f64 : fma_plain_f32;
+    return best[2 * root + is_double];
 }
 
-static double fma_rate(int threads, bool is_double)
+static double rate(int threads, bool root, bool is_double)
 {
-    fma_loop *loop = best_loop(is_double);
+    loop *run = best_loop(root, is_double);
+    const double rounds = root ? ROUNDS / 16 : ROUNDS;
     volatile double keep = 0;
     double best = 0;
     for (int k = 0; k < TRIES; k++) {
         int lanes = 0;
         double sum = 0, start = bench_clock();
 #pragma omp parallel num_threads(threads) reduction(+ : sum) reduction(max : lanes)
-        sum += loop(&lanes);
-        double rate = (double)threads * ROUNDS * CHAINS * lanes / (bench_clock() - start);
+        sum += run(&lanes);
+        double once = threads * rounds * CHAINS * lanes / (bench_clock() - start);
         keep = keep + sum;
-        best = rate > best ? rate : best;
+        best = once > best ? once : best;
     }
     return best;
 }
@@ -144,6 +156,7 @@ enum sim_status ceiling_measure(struct sim_device *device, bool is_double,
 {
     if (device->kind == SIM_CUDA)
         return ceiling_measure_cuda(device, is_double, out);
-    out->fma = fma_rate(device->threads, is_double);
+    out->fma = rate(device->threads, false, is_double);
+    out->root = rate(device->threads, true, is_double);
     return copy_rate(device->threads, &out->copy);
 }
