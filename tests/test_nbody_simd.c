@@ -83,7 +83,7 @@ static void compare_pairs(int variant, int plain, int64_t n, real eps2)
 
 static void test_pairs(void)
 {
-    static const int64_t sizes[] = {1, 2, 255, 256, 257, 512, 513, 1009};
+    static const int64_t sizes[] = {1, 2, 5, 8, 255, 256, 257, 512, 513, 1009};
     int plain = 0;
     while (nbody_cpu_pairs_name(plain + 1))
         plain++;
