@@ -41,9 +41,9 @@ static const struct nbody_cpu_variant *best_variant(void)
 
 /* From here on symmetric pairs are faster with any number of bodies, those that fill up
  * the last block included, on one AVX2 core. In 1e9 interactions/s, plain and symmetric,
- * softened: single 2.5 and 4.5 at 1,024 bodies (2.8 at 1,025), 2.4 and 4.3 at 8,192;
- * double 0.84 and 1.68, 0.83 and 1.64. Without softening: single 1.35 and 3.1, 1.31
- * and 3.0; double 0.66 and 1.36, 0.65 and 1.3. Below, blocks would be too few for many
+ * softened: single 2.4 and 4.4 at 1,024 bodies (2.8 at 1,025), 2.4 and 4.3 at 8,192;
+ * double 0.81 and 1.60, 0.84 and 1.64. Without softening: single 1.3 and 3.0 at both
+ * sizes; double 0.64 and 1.31, 0.65 and 1.32. Below, blocks would be too few for many
  * threads. */
 #define SYMMETRIC_FROM 1024
 
