@@ -230,7 +230,8 @@ ALWAYS uint64_t meet_block(const struct nbody_force *f, struct meeting *m, int64
     load_block(f, partner, &m->they);
     look_ahead(m, guarded);
     for (int k = 0; k < BLOCK; k++)
-        if (meet_one(m, k, guarded, own) > own) {
+        if ((own ? meet_one(m, k, guarded, true) : meet_one(m, k, guarded, false)) >
+            own) {
             const uint64_t low = lowest_met(f, index, partner, k);
             least = low < least ? low : least;
         }
@@ -244,20 +245,16 @@ ALWAYS uint64_t take_block(const struct pass *p, int64_t index, bool guarded)
     uint64_t least = UINT64_MAX;
     struct columns total = {{0}, {0}, {0}}, of_own;
     load_block(p->f, index, &m.we);
-    if (p->first == 0) {
-        m.pull = &of_own;
-        least = meet_block(p->f, &m, index, index, guarded, true);
-        total = m.sum;
-        add_columns(&total, &of_own);
-    }
-    for (int64_t d = p->first ? p->first : 1; d < p->last; d++) {
+    for (int64_t d = p->first; d < p->last; d++) {
         if (2 * d == p->blocks && index >= d)
             break;
         const int64_t partner = (index + d) % p->blocks;
-        m.pull = &p->met[(d - p->first) * p->blocks + partner];
-        const uint64_t low = meet_block(p->f, &m, index, partner, guarded, false);
+        m.pull = d ? &p->met[(d - p->first) * p->blocks + partner] : &of_own;
+        const uint64_t low = meet_block(p->f, &m, index, partner, guarded, d == 0);
         least = low < least ? low : least;
         add_columns(&total, &m.sum);
+        if (d == 0)
+            add_columns(&total, &of_own);
     }
     p->own[index] = total;
     return least;
