@@ -171,6 +171,8 @@ static enum sim_status make_transform_arrays(struct sim_flow *f)
     t->solver.work = t->own[1].data, t->solver.spectrum = t->own[2].data;
     t->solver.mode_x = t->own[3].data, t->solver.mode_y = t->own[4].data;
     t->solver.count = t->own[5].data;
+    /* cuFFT runs, on whatever there is, also when there is nothing left to solve */
+    SIM_TRY(sim_buffer_zero(&t->own[1]));
     return sim_buffer_zero(&t->own[5]);
 }
 

@@ -9,27 +9,22 @@ local function steps(options, n, count)
     local stars = sim.bodies(own)
     stars:add(sim.plummer { n = n, seed = 1, name = "halo" })
     stars:add(sim.uniform_sphere { n = 40, seed = 2, name = "ball" })
-    if options.lengths then stars:soften { group = "ball", length = 0.2 } end
-    stars:step(count or 2)
-    stars:energy()
-    stars:radii { fractions = { 0.5 } }
-    if options.picture then stars:image { size = { 64, 48 }, width = 6 } end
+    stars:step(count or 1)
+    if count then
+        stars:energy()
+        stars:radii { fractions = { 0.5 } }
+        stars:image { size = { 64, 48 }, width = 6 }
+    end
+    sim.finish()
     stars:close()
     done = done + 1
-end
-
-local function each(options, n)
-    local own = {}
-    for key, value in pairs(options) do own[key] = value end
-    own.lengths, own.picture = nil, nil
-    steps(own, n)
 end
 
 for _, precision in ipairs { "single", "mixed", "double" } do
     for _, tile in ipairs { 64, 128, 256 } do
         for _, per_thread in ipairs { 1, 2, 4, 8 } do
             for _, soft in ipairs { 0.05, 0 } do
-                pcall(each, { precision = precision, pairs = "plain", tile = tile,
+                pcall(steps, { precision = precision, pairs = "plain", tile = tile,
                     per_thread = per_thread, softening = soft }, 600)
             end
         end
@@ -37,15 +32,15 @@ for _, precision in ipairs { "single", "mixed", "double" } do
     for _, tile in ipairs { 32, 64, 128 } do
         for _, per_thread in ipairs { 4, 8, 16 } do
             for _, soft in ipairs { 0.05, 0 } do
-                pcall(each, { precision = precision, pairs = "symmetric", tile = tile,
+                pcall(steps, { precision = precision, pairs = "symmetric", tile = tile,
                     per_thread = per_thread, softening = soft }, 1337)
             end
         end
     end
-    pcall(each, { precision = precision, pairs = "resident" }, 300)
-    pcall(each, { precision = precision, pairs = "resident", softening = 0 }, 300)
+    pcall(steps, { precision = precision, pairs = "resident" }, 300)
+    pcall(steps, { precision = precision, pairs = "resident", softening = 0 }, 300)
     for _, integrator in ipairs { "dkd", "yoshida4" } do
-        each({ precision = precision, integrator = integrator }, 500)
+        steps({ precision = precision, integrator = integrator }, 500, 2)
     end
 end
 for _, kind in ipairs { "plummer", "spline" } do
