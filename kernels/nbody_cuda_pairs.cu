@@ -425,23 +425,22 @@ static const struct variant variants[] = {
 #undef VARIANT
 
 /* By number of bodies: the first row with n <= up_to. `run` rounds a thread block. The
- * measured best on an H200 (bench_nbody --sweep, docs/performance.md): in 1e12
- * interactions/s, single precision and equal masses, 12,288 bodies 2.42 (next best 2.19),
- * 24,576 2.99 (2.72), 32,768 3.19 (3.12), 65,536 3.29 (3.26), 262,144 3.47 (3.45). */
-static const struct {
+ * measured best on an H200 (bench_nbody --sweep, docs/performance.md), in 1e12
+ * interactions/s: single precision and equal masses, 12,288 bodies 2.42 (next best 2.19),
+ * 24,576 2.99 (2.72), 32,768 3.19 (3.12), 65,536 3.29 (3.26), 262,144 3.47 (3.45);
+ * unequal masses, 65,536: double 1.256 (1.213 with other warps), mixed 2.07 (2.04). */
+struct choice {
     int64_t up_to;
     int per_lane, warps, run;
-} defaults[] = {
-#ifdef SIM_DOUBLE
-    {24576, 4, 1, 1},
-    {INT64_MAX, 8, 2, 2},
-#else
-    {13312, 4, 1, 1},
-    {26624, 8, 1, 1},
-    {49152, 16, 1, 2},
-    {INT64_MAX, 16, 2, 1},
-#endif
 };
+#ifdef SIM_DOUBLE
+static const struct choice defaults[] = {{24576, 4, 1, 1}, {INT64_MAX, 4, 4, 1}};
+static const struct choice mixed_defaults[] = {{24576, 4, 1, 1}, {INT64_MAX, 8, 2, 1}};
+#else
+static const struct choice defaults[] = {
+    {13312, 4, 1, 1}, {26624, 8, 1, 1}, {49152, 16, 1, 2}, {INT64_MAX, 16, 2, 1}};
+#define mixed_defaults defaults /* there is no mixed single precision */
+#endif
 
 #define RUN_MAX 64
 
@@ -491,7 +490,7 @@ static void cut_rounds(struct nbody_pairs *p)
 enum sim_status nbody_pairs_plan(const struct sim_nbody *nbody, struct nbody_pairs *p)
 {
     const struct sim_nbody_tuning *forced = &nbody->tuning;
-    auto row = defaults;
+    const struct choice *row = nbody->mixed ? mixed_defaults : defaults;
     while (nbody->n > row->up_to)
         row++;
     p->variant = find_variant(forced, row->per_lane, row->warps);

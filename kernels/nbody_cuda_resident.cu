@@ -61,19 +61,26 @@ static __device__ __forceinline__ real inverse_root(real r2)
 }
 
 /* 16 bytes at once, past the first cache, which knows nothing of what other blocks write.
- */
+ * Older compilers do not know the instruction; nothing is resident then. */
+#define KNOWS_B128 (CUDART_VERSION >= 12030)
+
 static __device__ __forceinline__ void publish_piece(uint4 *at, uint4 v)
 {
+#if KNOWS_B128
     asm volatile("{ .reg .b128 all; .reg .b64 low, high;\n"
                  "mov.b64 low, {%1, %2}; mov.b64 high, {%3, %4};\n"
                  "mov.b128 all, {low, high};\n"
                  "st.relaxed.gpu.global.b128 [%0], all; }" ::"l"(at),
                  "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
                  : "memory");
+#else
+    *at = v;
+#endif
 }
 
 static __device__ __forceinline__ uint4 read_piece(const uint4 *at)
 {
+#if KNOWS_B128
     uint4 v;
     asm volatile("{ .reg .b128 all; .reg .b64 low, high;\n"
                  "ld.relaxed.gpu.global.b128 all, [%4];\n"
@@ -83,6 +90,9 @@ static __device__ __forceinline__ uint4 read_piece(const uint4 *at)
                  : "l"(at)
                  : "memory");
     return v;
+#else
+    return *at;
+#endif
 }
 
 static __device__ __forceinline__ void publish(struct notice *at, struct sim_real4 x,
@@ -313,7 +323,7 @@ static int targets_for(const struct sim_nbody *nbody)
 bool nbody_resident_fits(const struct sim_nbody *nbody, int stage_count)
 {
     const struct sim_device *device = nbody->device;
-    if (stage_count > STAGES_MAX || nbody->n > 65536 ||
+    if (!KNOWS_B128 || stage_count > STAGES_MAX || nbody->n > 65536 ||
         targets_for(nbody) > TARGETS_MAX ||
         !attribute(device, cudaDevAttrCooperativeLaunch))
         return false;
