@@ -18,6 +18,11 @@ extern "C" {
 enum sim_status sim_cuda_failed(struct sim_device *device, cudaError_t error,
                                 const char *doing);
 
+/* The status of a launch's error. What was being computed is half done, so the device is
+ * given up, also where the driver would go on. */
+enum sim_status sim_cuda_stopped(struct sim_device *device, cudaError_t error,
+                                 const char *doing);
+
 /* SIM_DEVICE when the context is broken, else SIM_OK; does not wait. To be asked before a
  * refusal that rests on what the driver said of the GPU: a broken context says nothing.
  */

@@ -12,6 +12,8 @@
 #include <cuda_runtime.h>
 #include <time.h>
 
+#include <type_traits>
+
 #include "cuda_check.h"
 
 static inline double sim_launch_clock(void)
@@ -36,7 +38,7 @@ static inline enum sim_status sim_launched(struct sim_device *device, const char
         device->stats.waits++;
         device->stats.sync_seconds += sim_launch_clock() - start;
     }
-    return sim_cuda_status(device, error, name);
+    return error == cudaSuccess ? SIM_OK : sim_cuda_stopped(device, error, name);
 }
 
 /* Arguments are converted to the kernel's parameter types, as in a call. An empty grid is
@@ -64,10 +66,13 @@ static enum sim_status sim_launch_together(struct sim_device *device, const char
 {
     SIM_TRY(sim_device_launch(device, name));
     double start = device->sync ? sim_launch_clock() : 0.0;
+    static_assert((std::is_same<Parameter, Argument>::value && ...),
+                  "arguments go by address: their types must be the kernel's");
     void *addresses[] = {(void *)&arguments...};
     cudaError_t error = cudaLaunchCooperativeKernel((const void *)kernel, grid, block,
                                                     addresses, 0, sim_stream(device));
-    SIM_TRY(sim_cuda_status(device, error, name));
+    if (error != cudaSuccess)
+        return sim_cuda_stopped(device, error, name);
     return sim_launched(device, name, start);
 }
 
@@ -90,9 +95,10 @@ static enum sim_status sim_launch_cluster(struct sim_device *device, const char 
     config.dynamicSmemBytes = shared_bytes;
     config.stream = sim_stream(device);
     config.attrs = &attribute, config.numAttrs = 1;
-    SIM_TRY(sim_cuda_status(
-        device, cudaLaunchKernelEx(&config, kernel, static_cast<Parameter>(arguments)...),
-        name));
+    cudaError_t error =
+        cudaLaunchKernelEx(&config, kernel, static_cast<Parameter>(arguments)...);
+    if (error != cudaSuccess)
+        return sim_cuda_stopped(device, error, name);
     return sim_launched(device, name, start);
 }
 

@@ -68,6 +68,8 @@ struct sim_nbody {
                                 place are then no error */
     double grain_x, grain_v; /* > 0, double only: positions and velocities are whole
                                 multiples of these powers of two, see nbody_push */
+    bool wide;  /* masses or lengths that a pair's force in single or in scaled lengths
+                   might not hold: they are met by other loops */
     bool mixed; /* double arrays; a backend may compute the force of a pair in single
                    from differences that are good to single, if sums are in double */
     double momentum_unit, momentum_least; /* unit > 0, double only: kicks do not change

@@ -151,6 +151,24 @@ static enum sim_status check_tuning(const struct sim_nbody *nbody)
     return SIM_OK;
 }
 
+/* All that the stages will need: want of memory must not end a step halfway. */
+static enum sim_status make_room_for(struct sim_nbody *nbody,
+                                     const struct sim_stage *stages, int stage_count)
+{
+    for (int s = 0; s < stage_count; s++) {
+        size_t bytes = 0;
+        if (stages[s].kind == SIM_MERGE)
+            SIM_TRY(sim_nbody_merge_bytes(nbody->n, &bytes));
+        if (stages[s].kind == SIM_FORCE && sim_nbody_is_general(nbody))
+            SIM_TRY(sim_size_multiply((size_t)nbody->n, sizeof(real),
+                                      "the workspace of gravity", &bytes));
+        else if (stages[s].kind == SIM_FORCE && symmetric(nbody))
+            bytes = nbody_cpu_pairs_bytes(nbody->n);
+        SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes));
+    }
+    return SIM_OK;
+}
+
 static enum sim_status advance_cpu(struct sim_nbody *nbody,
                                    const struct sim_stage *stages, int stage_count,
                                    int64_t steps)
@@ -158,6 +176,7 @@ static enum sim_status advance_cpu(struct sim_nbody *nbody,
     SIM_TRY(check_tuning(nbody));
     SIM_TRY(sim_nbody_check_eps(nbody->eps, sizeof(real) == 8));
     SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT));
+    SIM_TRY(make_room_for(nbody, stages, stage_count));
     for (int64_t step = 0; step < steps; step++) {
         SIM_TRY(sim_check_interrupt());
         for (int s = 0; s < stage_count; s++)

@@ -181,10 +181,18 @@ static enum sim_status wait_mark(struct sim_device *device, cudaEvent_t mark)
     const struct timespec nap = {0, 100000};
     cudaError_t state;
     while ((state = cudaEventQuery(mark)) == cudaErrorNotReady) {
+        cudaGetLastError(); /* it is none, but the next launch might report it */
         SIM_TRY(sim_check_interrupt());
         nanosleep(&nap, NULL);
     }
     return sim_cuda_status(device, state, "computing gravity");
+}
+
+static enum sim_status make_mark(struct sim_device *device, cudaEvent_t *mark)
+{
+    cudaError_t error = cudaEventCreateWithFlags(mark, cudaEventDisableTiming);
+    return error == cudaSuccess ? SIM_OK
+                                : sim_cuda_stopped(device, error, "making an event");
 }
 
 static enum sim_status set_mark(struct march *m)
@@ -194,13 +202,12 @@ static enum sim_status set_mark(struct march *m)
     if (m->marks >= MARKS)
         SIM_TRY(wait_mark(device, *mark));
     else
-        SIM_TRY(sim_cuda_status(device,
-                                cudaEventCreateWithFlags(mark, cudaEventDisableTiming),
-                                "making an event"));
+        SIM_TRY(make_mark(device, mark));
     m->marks++;
     m->queued = 0;
-    return sim_cuda_status(device, cudaEventRecord(*mark, sim_stream(device)),
-                           "recording an event");
+    cudaError_t error = cudaEventRecord(*mark, sim_stream(device));
+    return error == cudaSuccess ? SIM_OK
+                                : sim_cuda_stopped(device, error, "recording an event");
 }
 
 /* Targets first <= i < last against all sources. */
@@ -324,6 +331,7 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
     const bool general = sim_nbody_is_general(nbody);
     const bool softened = (real)(nbody->eps * nbody->eps) > 0;
     const bool holds = nbody->momentum_unit > 0;
+    const bool scalable = softened && !nbody->wide;
     const bool fits =
         nbody->merge_distance == 0 && !holds && nbody_resident_fits(nbody, stage_count);
     *by = general && t->pairs == SIM_PAIRS_AUTO ? SIM_PAIRS_PLAIN : t->pairs;
@@ -335,6 +343,11 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
         return sim_fail(SIM_BAD_ARGUMENT,
                         "symmetric pairs in mixed precision need a softening above 0; "
                         "use pairs = \"plain\"");
+    if (*by == SIM_PAIRS_SYMMETRIC && softened && nbody->wide)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "symmetric pairs: masses above 1e18 or distances beyond 1e17 "
+                        "softening lengths leave single precision; use other units or "
+                        "pairs = \"plain\"");
     if (*by == SIM_PAIRS_RESIDENT && holds)
         return sim_fail(SIM_BAD_ARGUMENT,
                         "resident pairs do not hold the total momentum as mixed "
@@ -356,7 +369,7 @@ static enum sim_status choose(const struct sim_nbody *nbody, int stage_count,
     else if (fits && nbody->n <= RESIDENT_UP_TO)
         *by = SIM_PAIRS_RESIDENT;
     else
-        *by = softened ? SIM_PAIRS_SYMMETRIC : SIM_PAIRS_PLAIN;
+        *by = scalable ? SIM_PAIRS_SYMMETRIC : SIM_PAIRS_PLAIN;
     return SIM_OK;
 }
 

@@ -76,12 +76,15 @@ enum sim_status nbody_pairs_pass(struct sim_nbody *, const struct nbody_pairs *,
 const void *nbody_pairs_tell(const struct sim_nbody *, const struct nbody_pairs *,
                              struct sim_nbody_kernel *out);
 
-/* A power of two near 1/eps. */
+/* A power of two near 2^-20 / eps: 1/r^3 is at most 2^63 then, and a normal number in
+ * single precision up to distances of 2^62 eps. */
 static inline double nbody_pairs_scale(double eps)
 {
     int exponent;
+    if (eps == 0)
+        return 1;
     frexp(eps, &exponent);
-    return ldexp(1.0, -exponent);
+    return ldexp(1.0, -exponent - 20);
 }
 
 /* The rows of body i added up, for blocks of 32 x NBODY_ROWS threads: thread y takes each
@@ -128,7 +131,7 @@ enum sim_status nbody_merge_cuda(struct sim_nbody *, void *jerk, void *space);
 #define nbody_resident_run  SIM_TYPED(nbody_resident_run)
 #define nbody_resident_tell SIM_TYPED(nbody_resident_tell)
 bool nbody_resident_fits(const struct sim_nbody *, int stage_count);
-/* Enqueue `steps` steps in one launch; the workspace has nbody_resident_bytes. */
+/* Enqueue `steps` steps in one launch; the workspace has 2 n notices. */
 enum sim_status nbody_resident_run(struct sim_nbody *, const struct sim_stage *,
                                    int stage_count, int64_t steps);
 const void *nbody_resident_tell(const struct sim_nbody *, struct sim_nbody_kernel *out);

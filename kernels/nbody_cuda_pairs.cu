@@ -1,10 +1,10 @@
 /* nbody_cuda_pairs.cu - symmetric all-pairs gravity: each pair is computed once and
  * serves both of its bodies.
  *
- * Equation: nbody_math.h, in lengths scaled by a power of two near 1/eps, so that 1/r^3
- * keeps within the range of the precision. Without softening (HARD) nothing is scaled,
- * weights are taken in an order that keeps within it, and each pair is looked at for
- * distance zero; not in mixed precision. The n bodies are cut into
+ * Equation: nbody_math.h, in lengths scaled by a power of two near 2^-20/eps, so that
+ * 1/r^3 keeps within the range of single precision up to 2^62 eps. Without softening
+ * (HARD) nothing is scaled, weights are taken in an order that keeps within it, and each
+ * pair is looked at for distance zero; not in mixed precision. The n bodies are cut into
  * blocks of 32*K*W. A thread block holds one of them in registers, K bodies a lane, W
  * warps; it meets another block, its partner, a tile of 32 at a time: a lane reads tile
  * body (lane + r) mod 32 from shared memory in step r = 0..31, and the sum that this body
@@ -20,11 +20,12 @@
  * hold each pair of blocks once; for even B the round d = B/2 holds each twice, and only
  * the blocks I < d work; round 0 is a block with itself, one-sided.
  *
- * Sums: a lane's own sums join a total in shared memory after each K tiles. A partner's
+ * Sums: a lane's own sums join a total in shared memory after each FLUSH tiles, or
+ * when the mass changes. A partner's
  * go by warps: in phase p warp w meets the bodies of warp (w + p) mod W, so that no two
  * warps add to the same place, and the last phase writes row d of `met`; each row has one
  * writer a block. Own totals go to a row of `own` for each run of rounds that a thread
- * block takes. nbody_cuda.cu adds the rows in a fixed order, in double. No atomics.
+ * block takes. nbody_cuda_push.cu adds the rows in a fixed order, in double. No atomics.
  *
  * Bodies past the end are copies of the last one without mass: they pull on nobody, and
  * their sums lie past the end of the rows' used part. */
@@ -294,6 +295,7 @@ meet_group(struct pairs_shared<A, K, W> &shared, const struct pairs_args &f,
            const typename A::body *at, int64_t own, int d, int64_t partner, int phase,
            bool alike)
 {
+    static_assert(K % A::FLUSH == 0, "the last tiles' sums must join the totals");
     typedef typename A::work work;
     const enum law one_sided = (enum law)(ONE_SIDED | (HARD ? HARD_PAIRS : PAIRS));
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -305,7 +307,6 @@ meet_group(struct pairs_shared<A, K, W> &shared, const struct pairs_args &f,
 #pragma unroll
     for (int k = 0; k < K; k++)
         sum[k] = {0, 0, 0};
-#pragma unroll 1
     for (int t = 0;; t++) {
         const int place = (group * K + t) * 32 + lane;
         const int64_t column = partner * (32 * K * W) + place;

@@ -313,7 +313,7 @@ static int attribute(const struct sim_device *device, enum cudaDeviceAttr which)
 
 #define BODY_BYTES ((int64_t)(sizeof(struct sim_real4) + sizeof(real))) /* shared */
 
-/* Bodies a block: at least 8, so that a few bodies need no barrier between blocks. */
+/* Bodies a block: at least 8, so that a few bodies need no exchange between blocks. */
 static int targets_for(const struct sim_nbody *nbody)
 {
     const int64_t blocks = nbody->device->multiprocessors;
@@ -377,11 +377,10 @@ static enum sim_status launch(struct sim_nbody *nbody, resident_function kernel,
                              (int)shared),
         name));
     const double start = device->sync ? sim_launch_clock() : 0.0;
-    SIM_TRY(sim_cuda_status(device,
-                            cudaLaunchCooperativeKernel((const void *)kernel, grid,
-                                                        dim3(THREADS), arguments, shared,
-                                                        sim_stream(device)),
-                            name));
+    const cudaError_t error = cudaLaunchCooperativeKernel(
+        (const void *)kernel, grid, dim3(THREADS), arguments, shared, sim_stream(device));
+    if (error != cudaSuccess)
+        return sim_cuda_stopped(device, error, name);
     return sim_launched(device, name, start);
 }
 

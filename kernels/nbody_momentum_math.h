@@ -97,18 +97,19 @@ SIM_FN double nbody_kick_units(const struct nbody_hold *hold, double m, double h
     return rint(h * a * m / hold->unit);
 }
 
-/* Mass in whole numbers, for M: some 2^20 for a middling body. */
+/* Mass in whole numbers, for M: some 2^20 for a middling body. Bounded, so that the sum
+ * of 2^26 bodies fits; an enormous one is the anchor, and takes what the others leave. */
 SIM_FN unsigned long long nbody_weight_units(const struct nbody_hold *hold, double m)
 {
-    return nbody_counted(rint(fabs(m) / hold->least));
+    return nbody_counted(rint(fmin(fabs(m) / hold->least, 0x1p36)));
 }
 
 /* c of a kick; `weight` is the sum of nbody_weight_units. Masses below 0 share, too. */
 SIM_FN double nbody_residue_share(const struct nbody_hold *hold, double m,
                                   unsigned long long weight, unsigned long long residue)
 {
-    const double total = nbody_as_number(weight) * hold->least;
-    return rint(nbody_as_number(residue) * (fabs(m) / total));
+    const double own = fmin(fabs(m) / hold->least, 0x1p36);
+    return rint(nbody_as_number(residue) * (own / nbody_as_number(weight)));
 }
 
 /* The velocity after a kick by k, less what is taken off. */

@@ -89,14 +89,20 @@ enum sim_status sim_bodies_new(struct sim_device *device,
     return SIM_OK;
 }
 
-void sim_bodies_free(struct sim_bodies *b)
+/* The arrays that grow with the bodies. */
+static void free_arrays(struct sim_bodies *b)
 {
     sim_buffer_free(&b->position);
     sim_buffer_free(&b->velocity);
     sim_buffer_free(&b->acceleration);
     sim_buffer_free(&b->group);
-    sim_buffer_free(&b->light);
     sim_buffer_free(&b->jerk);
+}
+
+void sim_bodies_free(struct sim_bodies *b)
+{
+    free_arrays(b);
+    sim_buffer_free(&b->light);
     sim_buffer_free(&b->found);
     for (int k = 0; k < 4; k++)
         sim_buffer_free(&b->orbit[k]);
@@ -157,6 +163,11 @@ static enum sim_status check_body(const struct sim_bodies *b, const struct sim_b
     if (!isfinite(body->mass) || fabs(body->mass) > limit)
         return sim_fail(SIM_BAD_ARGUMENT, "add: body %lld: its mass %g is not usable",
                         (long long)index + 1, body->mass);
+    if (!b->desc.is_double && body->mass != 0 && fabs(body->mass) < FLT_MIN)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "add: body %lld: its mass %g is too small for single precision: "
+                        "use other units, or precision = \"double\"",
+                        (long long)index + 1, body->mass);
     if (body->mass < 0 && b->desc.merge_distance > 0)
         return sim_fail(SIM_BAD_ARGUMENT,
                         "add: body %lld: its mass %g is below 0, but bodies that merge "
@@ -165,22 +176,14 @@ static enum sim_status check_body(const struct sim_bodies *b, const struct sim_b
     return SIM_OK;
 }
 
-/* Grow a buffer to n items; what it held moves along. */
-static enum sim_status grow(struct sim_buffer *buffer, int64_t old_n, int64_t n,
-                            size_t item, const char *what)
+/* A larger buffer of n items that begins with the first `kept` of another one. */
+static enum sim_status larger(const struct sim_buffer *old, int64_t kept, int64_t n,
+                              size_t item, const char *what, struct sim_buffer *out)
 {
-    struct sim_buffer larger;
     size_t bytes;
     SIM_TRY(sim_size_multiply((size_t)n, item, what, &bytes));
-    SIM_TRY(sim_buffer_new(buffer->device, bytes, what, &larger));
-    enum sim_status status = sim_buffer_copy(&larger, 0, buffer, 0, (size_t)old_n * item);
-    if (status != SIM_OK) {
-        sim_buffer_free(&larger);
-        return status;
-    }
-    sim_buffer_free(buffer);
-    *buffer = larger;
-    return SIM_OK;
+    SIM_TRY(sim_buffer_new(old->device, bytes, what, out));
+    return sim_buffer_copy(out, 0, old, 0, (size_t)kept * item);
 }
 
 /* Powers of two far below what is at hand, for reversible systems: positions may grow a
@@ -256,14 +259,6 @@ static enum sim_status upload(struct sim_bodies *b, const struct sim_model *mode
     return status;
 }
 
-/* The jerk is found anew with the next force; nothing is lost to rounding yet. */
-static enum sim_status renew_jerk(struct sim_bodies *b, size_t bytes)
-{
-    sim_buffer_free(&b->jerk);
-    SIM_TRY(sim_buffer_new(b->position.device, bytes, "jerks of bodies", &b->jerk));
-    return sim_buffer_zero(&b->jerk);
-}
-
 static void point_at_arrays(struct sim_bodies *b)
 {
     b->nbody.n = b->n;
@@ -274,65 +269,78 @@ static void point_at_arrays(struct sim_bodies *b)
     b->hermite.jerk = b->jerk.data;
 }
 
-/* Room for the model and what it says, behind the bodies that there are. */
-static enum sim_status append(struct sim_bodies *b, const struct sim_model *model,
-                              const uint8_t *map)
+/* Forces and jerks are found anew. */
+static enum sim_status make_arrays(const struct sim_bodies *old, int64_t n,
+                                   struct sim_bodies *b)
 {
-    const size_t real4 = 4 * b->ops->real_bytes;
-    const int64_t n = b->n + model->n;
-    SIM_TRY(grow(&b->position, b->n, n, real4, "positions of bodies"));
-    SIM_TRY(grow(&b->velocity, b->n, n, real4, "velocities of bodies"));
-    SIM_TRY(grow(&b->acceleration, 0, n, real4, "accelerations of bodies")); /* anew */
+    const size_t real4 = 4 * old->ops->real_bytes;
+    SIM_TRY(
+        larger(&old->position, old->n, n, real4, "positions of bodies", &b->position));
+    SIM_TRY(
+        larger(&old->velocity, old->n, n, real4, "velocities of bodies", &b->velocity));
+    SIM_TRY(larger(&old->acceleration, 0, n, real4, "accelerations of bodies",
+                   &b->acceleration));
     SIM_TRY(sim_buffer_zero(&b->acceleration));
-    SIM_TRY(grow(&b->group, b->n, n, 1, "groups of bodies"));
-    if (b->desc.scheme == SIM_HERMITE4)
-        SIM_TRY(renew_jerk(b, 2 * (size_t)n * real4));
-    return upload(b, model, map);
+    SIM_TRY(larger(&old->group, old->n, n, 1, "groups of bodies", &b->group));
+    if (old->desc.scheme != SIM_HERMITE4)
+        return SIM_OK;
+    SIM_TRY(larger(&old->jerk, 0, n, 2 * real4, "jerks of bodies", &b->jerk));
+    return sim_buffer_zero(&b->jerk);
 }
 
-/* The unit of momentum follows what is there; a model that is not added leaves it. */
-static enum sim_status append_in_units(struct sim_bodies *b,
-                                       const struct sim_model *model, const uint8_t *map)
+/* `b`, a copy of `old`, gets arrays of its own with the model behind what there is. */
+static enum sim_status append(const struct sim_bodies *old, const struct sim_model *model,
+                              struct sim_bodies *b)
 {
-    const struct sim_bodies_scale scale = b->scale;
-    const double unit = b->nbody.momentum_unit, least = b->nbody.momentum_least;
+    uint8_t map[SIM_MODEL_GROUPS] = {0};
+    choose_grains(b, model);
     sim_bodies_choose_unit(b, model);
-    enum sim_status status = append(b, model, map);
-    if (status == SIM_OK && b->nbody.momentum_unit != unit)
-        status = sim_bodies_round_all(b, b->n);
-    if (status != SIM_OK) {
-        b->scale = scale;
-        b->nbody.momentum_unit = unit;
-        b->nbody.momentum_least = least;
-    }
-    return status;
+    SIM_TRY(merge_groups(b, model, map));
+    SIM_TRY(make_arrays(old, old->n + model->n, b));
+    SIM_TRY(upload(b, model, map));
+    if (b->nbody.momentum_unit != old->nbody.momentum_unit)
+        SIM_TRY(sim_bodies_round_all(b, old->n));
+    for (int64_t i = 0; i < model->n; i++)
+        b->groups[map[model->bodies[i].group]].count++;
+    b->n += model->n;
+    b->has_force = b->sifted = false;
+    return SIM_OK;
 }
 
 enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *model)
 {
-    uint8_t map[SIM_MODEL_GROUPS] = {0};
-    const int group_count = b->group_count;
     for (int64_t i = 0; i < model->n; i++)
         SIM_TRY(check_body(b, &model->bodies[i], i));
     SIM_TRY(land(b));
-    choose_grains(b, model);
-    enum sim_status status = merge_groups(b, model, map);
-    if (status == SIM_OK)
-        status = append_in_units(b, model, map);
-    if (status == SIM_OK) {
-        for (int64_t i = 0; i < model->n; i++)
-            b->groups[map[model->bodies[i].group]].count++;
-        b->n += model->n;
-        b->has_force = b->sifted = false;
-    } else {
-        b->group_count = group_count;
+    struct sim_bodies next = *b;
+    next.position = next.velocity = next.acceleration = next.group = next.jerk =
+        (struct sim_buffer){.device = b->position.device};
+    enum sim_status status = append(b, model, &next);
+    if (status != SIM_OK) {
+        free_arrays(&next);
+        return status;
     }
-    point_at_arrays(b); /* after a failure too: some arrays may have moved */
-    return status;
+    free_arrays(b);
+    *b = next;
+    point_at_arrays(b);
+    return SIM_OK;
 }
 
 /* --- softening ------------------------------------------------------------------------
  */
+
+/* Symmetric pairs with softening take lengths in units of 2^20 eps to 2^21 eps, so that
+ * 1/r^3 is at most 2^63 (nbody_pairs_scale): do masses and their pulls at the largest
+ * distance at hand stay within single precision? */
+static bool is_wide(const struct sim_bodies *b)
+{
+    const double mass = b->scale.strongest, eps = b->nbody.eps;
+    const double far = ldexp(b->scale.extent, -20) / eps;
+    if (eps == 0 || (b->desc.is_double && !b->desc.mixed))
+        return false;
+    return mass > 0x1p60 || far > 0x1p38 ||
+           (mass > 0 && mass < 0x1p-100 * fmax(1, far * far * far));
+}
 
 void sim_bodies_settle_softening(struct sim_bodies *b)
 {
@@ -343,6 +351,7 @@ void sim_bodies_settle_softening(struct sim_bodies *b)
         nbody->by_group = nbody->by_group || nbody->group_eps[g] != nbody->group_eps[0];
     if (b->group_count > 0 && !nbody->by_group)
         nbody->eps = nbody->group_eps[0];
+    nbody->wide = is_wide(b);
 }
 
 enum sim_status sim_bodies_soften(struct sim_bodies *b, uint64_t groups, double length)
@@ -477,9 +486,9 @@ static enum sim_status show(struct sim_bodies *b, double time)
     }
     b->ahead = true;
     b->shown = time;
-    SIM_TRY(fixed_steps(b, 1, missing, true));
-    b->has_force = had_force;
-    return SIM_OK;
+    enum sim_status status = fixed_steps(b, 1, missing, true);
+    b->has_force = had_force; /* the orbit's, to which land() goes back */
+    return status;
 }
 
 /* Whole steps that reach `time` without passing it, one that ends there included. */

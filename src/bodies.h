@@ -33,7 +33,8 @@ struct sim_group {
     int64_t count;
 };
 
-/* Of all that was added, of components: what the unit of momentum is chosen from. */
+/* Of all that was added, of components: what the unit of momentum is chosen from, and
+ * whether forces fit single precision. */
 struct sim_bodies_scale {
     double mass, heaviest; /* inertia, without sign: sum and largest */
     double momentum, speed, extent, source, strongest; /* largest; of w: sum, largest */
@@ -50,7 +51,7 @@ struct sim_bodies {
     bool sifted;    /* what was added has been looked through for close bodies */
     int group_count;
     struct sim_group groups[SIM_GROUPS_MAX];
-    struct sim_bodies_scale scale; /* mixed precision */
+    struct sim_bodies_scale scale;
     struct sim_hermite hermite;
     struct sim_buffer jerk;
     double clock; /* adaptive: the time of the orbit */
@@ -70,8 +71,8 @@ void sim_bodies_free(struct sim_bodies *bodies);
  * SIM_BAD_ARGUMENT: too many groups, a value that does not fit the precision. */
 enum sim_status sim_bodies_add(struct sim_bodies *bodies, const struct sim_model *model);
 
-/* Mixed precision, bodies_momentum.c: choose the unit of momentum for what is there and
- * the model; the velocity of a body in it; and, when the unit has changed, round those of
+/* bodies_momentum.c: take account of the model in `scale`. Mixed precision: choose the
+ * unit of momentum for what is there and the model; the velocity of a body in it; and, when the unit has changed, round those of
  * bodies before `n` anew (waits). */
 void sim_bodies_choose_unit(struct sim_bodies *bodies, const struct sim_model *model);
 void sim_bodies_round_velocity(const struct sim_bodies *bodies, double mass, double v[3]);
@@ -82,7 +83,8 @@ enum sim_status sim_bodies_round_all(struct sim_bodies *bodies, int64_t n);
 enum sim_status sim_bodies_soften(struct sim_bodies *bodies, uint64_t groups,
                                   double length);
 
-/* Lengths that are all the same are one length, for which there are faster loops: called
+/* Lengths that are all the same are one length, for which there are faster loops; of these
+ * some want numbers that are not too large or small (`wide` of struct sim_nbody). Called
  * before each use, as a state may have been put back. */
 void sim_bodies_settle_softening(struct sim_bodies *bodies);
 

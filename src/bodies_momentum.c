@@ -44,10 +44,10 @@ static double speed_of(const struct sim_bodies *b)
 void sim_bodies_choose_unit(struct sim_bodies *b, const struct sim_model *model)
 {
     struct sim_bodies_scale *s = &b->scale;
-    if (!b->desc.mixed)
-        return;
     for (int64_t i = 0; i < model->n; i++)
         widen(s, &model->bodies[i], b->desc.coupling == SIM_CHARGE);
+    if (!b->desc.mixed)
+        return;
     const double speed = speed_of(b);
     double momentum = s->momentum + fmin(s->heaviest, s->mass - s->heaviest) * speed;
     if (momentum <= 0)

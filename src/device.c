@@ -90,11 +90,17 @@ enum sim_status sim_device_usable(const struct sim_device *device)
     return SIM_OK;
 }
 
+void sim_device_give_up(struct sim_device *device)
+{
+    if (!device->lost)
+        snprintf(device->lost_text, sizeof device->lost_text, "%s", sim_error_text());
+    device->lost = true;
+}
+
 static void lose(struct sim_device *device)
 {
-    device->lost = true;
-    snprintf(device->lost_text, sizeof device->lost_text,
-             "the device was lost, as SIMLUA_FAIL asks");
+    sim_fail(SIM_DEVICE, "the device was lost, as SIMLUA_FAIL asks");
+    sim_device_give_up(device);
 }
 
 /* Before a copy: may the device be used? Tests lose it here (fail.h). */
@@ -118,8 +124,10 @@ enum sim_status sim_device_launch(struct sim_device *device, const char *name)
 {
     SIM_TRY(sim_device_usable(device));
     device->stats.launches++;
-    if (sim_fail_now(SIM_FAIL_LAUNCH))
-        return sim_fail(SIM_DEVICE, "%s: not started, as SIMLUA_FAIL asks", name);
+    if (sim_fail_now(SIM_FAIL_LAUNCH)) {
+        sim_fail(SIM_DEVICE, "%s: it failed, as SIMLUA_FAIL asks", name);
+        sim_device_give_up(device);
+    }
     if (sim_fail_now(SIM_FAIL_CRASH))
         crash(device);
     return sim_device_usable(device);

@@ -95,8 +95,13 @@ void sim_device_list(void (*line)(void *context, const char *text), void *contex
 /* SIM_OK, or SIM_DEVICE with the first failure's text when the device was lost. */
 enum sim_status sim_device_usable(const struct sim_device *device);
 
-/* Before a kernel (CUDA) or a loop (CPU) that `name` is: counts it; SIM_DEVICE when the
- * device was lost, or when a test has it fail (fail.h). */
+/* Nothing goes on with this device: it was lost, or a part of a step failed, and what it
+ * computed is half done. The error text of now is what everybody hears from here on. */
+void sim_device_give_up(struct sim_device *device);
+
+/* Before a kernel (CUDA), before or after a loop (CPU) that `name` is: counts it;
+ * SIM_DEVICE when the device was lost, or when a test has it fail (fail.h), which gives
+ * it up. */
 enum sim_status sim_device_launch(struct sim_device *device, const char *name);
 
 /* Allocate `bytes` (0 is legal and gives an empty buffer). `what` names it in the

@@ -65,6 +65,14 @@ enum sim_status sim_cuda_failed(struct sim_device *device, cudaError_t error,
                     "%s: %s", doing, cudaGetErrorString(error));
 }
 
+enum sim_status sim_cuda_stopped(struct sim_device *device, cudaError_t error,
+                                 const char *doing)
+{
+    enum sim_status status = sim_cuda_failed(device, error, doing);
+    sim_device_give_up(device);
+    return status;
+}
+
 /* Events and streams; tests refuse them (fail.h). */
 static cudaError_t make_event(unsigned flags, cudaEvent_t *event)
 {
@@ -205,8 +213,11 @@ static enum sim_status stage(struct sim_device *device, const void *from, size_t
     }
     SIM_TRY(checked(device, error, "allocating"));
     SIM_TRY(copy(device, *staged, from, bytes));
-    SIM_TRY(
-        checked(device, make_event(cudaEventDisableTiming, &made), "making an event"));
+    error = make_event(cudaEventDisableTiming, &made);
+    if (error != cudaSuccess) {
+        cudaFreeAsync(*staged, device->stream);
+        return sim_cuda_status(device, error, "making an event");
+    }
     error = cudaEventRecord(made, device->stream);
     if (error == cudaSuccess)
         error = cudaStreamWaitEvent(device->picture_stream, made, 0);
@@ -236,9 +247,13 @@ static enum sim_status download_later(struct sim_device *device, void *to,
     void *staged;
     cudaEvent_t event;
     SIM_TRY(stage(device, from, bytes, &staged));
-    SIM_TRY(checked(device,
-                    make_event(cudaEventDisableTiming | cudaEventBlockingSync, &event),
-                    "making an event"));
+    cudaError_t error =
+        make_event(cudaEventDisableTiming | cudaEventBlockingSync, &event);
+    if (error != cudaSuccess) {
+        if (staged)
+            cudaFreeAsync(staged, device->picture_stream);
+        return sim_cuda_status(device, error, "making an event");
+    }
     ticket->event = event;
     return checked(device, enqueue_download(device, to, from, staged, bytes, event),
                    "copying to the host");

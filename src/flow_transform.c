@@ -4,9 +4,9 @@
  * A direct solve wants an empty rectangle whose sides all close their faces for the
  * pressure or are periodic, and a GPU with cuFFT. "transform" is then done and else
  * refused; "auto" takes it where it was measured to be the faster one, and else
- * multigrid; also where cuFFT cannot make its plans, unless that is for want of memory:
- * the bits of a flow must not hang on what is free. Asked anew whenever the grid's tables
- * are made. */
+ * multigrid. When cuFFT then cannot make its plans that is an error: the bits of a flow
+ * must not hang on what memory is free. Asked anew whenever the grid's tables are made.
+ */
 #include "flow.h"
 
 #include <math.h>
@@ -117,8 +117,10 @@ static enum sim_status made(int error, const char *doing)
                         "out of device memory: cuFFT at %s; a flow with solver = "
                         "\"multigrid\" needs less",
                         doing);
-    return error ? sim_fail(SIM_DEVICE, "flow: cuFFT failed at %s (its error %d)", doing,
-                            error)
+    return error ? sim_fail(SIM_DEVICE,
+                            "flow: cuFFT failed at %s (its error %d); a flow with solver "
+                            "= \"multigrid\" does without",
+                            doing, error)
                  : SIM_OK;
 }
 
@@ -229,10 +231,7 @@ enum sim_status sim_flow_choose_solver(struct sim_flow *f, const uint8_t *flags)
         f->system.poisson.transform = &f->transform.solver;
     if (status != SIM_OK) {
         sim_flow_free_transform(f);
-        if (method == SIM_TRANSFORM || status == SIM_HOST_MEMORY ||
-            status == SIM_DEVICE_MEMORY || f->system.device->lost)
-            return status;
-        fault = sim_error_text();
+        return status;
     }
     if (fault)
         snprintf(f->transform.why, sizeof f->transform.why, "%s", fault);

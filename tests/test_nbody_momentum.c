@@ -48,6 +48,8 @@ static void test_shares(void)
     for (int k = 0; k < 4; k++)
         CHECK_NEAR(nbody_residue_share(&hold, mass[k], weight, 1000000),
                    fabs(mass[k]) / 123.25 * 1e6, 0.5);
+    CHECK(nbody_weight_units(&hold, 0x1p90) == 1ull << 36); /* sums must not wrap */
+    CHECK_NEAR(nbody_residue_share(&hold, 0x1p90, (1ull << 36) + 4, 1 << 20), 1 << 20, 1);
     CHECK(nbody_anchor_key(100, 5) > nbody_anchor_key(99, 0));
     CHECK(nbody_anchor_key(-100, 5) > nbody_anchor_key(100.001, 6));
     CHECK(nbody_anchor(nbody_anchor_key(0.1, 123456789012)) == 123456789012);

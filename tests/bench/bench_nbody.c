@@ -8,8 +8,8 @@
  * warm-up, in directed interactions (N^2 a step) per second; the share of the fused
  * multiply-add ceiling that these take at 13 issue slots an interaction (symmetric pairs
  * need 17 for two, so they may pass 100 %). The masses differ; with --equal they are one,
- * as among a galaxy's stars. --sweep prints every kernel variant of a CUDA device for each
- * N, best last.
+ * as among a galaxy's stars. --sweep prints every kernel variant of a CUDA device for
+ * each N, best last.
  *
  * --core: one core of the CPU. Plain and symmetric pairs, softened and not, in turns, the
  * best of many by the thread's processor time, since others may use the machine; beside

@@ -142,6 +142,48 @@ do
     end
 end
 
+-- A step that fails halfway is not gone on from, however the script catches it.
+do
+    local code, out, err = command.script([[
+        local sim = require "sim"
+        local b = sim.bodies { softening = 0.05, dt = 0.01 }
+        b:add(sim.rows { rows = { { 1, 0, 0, 0, 0.5, 0, 1 }, { -1, 0, 0, 0, -0.5, 0, 1 } } })
+        local ok, why = pcall(b.step, b, 5)
+        print(ok, why)
+        print(pcall(b.step, b, 5))
+        b:rows()
+    ]], nil, { env = "SIMLUA_FAIL=launch:7" })
+    check.equal(code, 4, err)
+    check.equal(select(2, out:gsub("false[^\n]*it failed, as SIMLUA_FAIL asks", "")), 2, out)
+end
+
+-- A model that could not be added leaves what there was: the same orbit as without it.
+for _, scheme in ipairs { "leapfrog", "hermite4" } do
+    local text = ([[
+        local sim = require "sim"
+        local b = sim.bodies { softening = 0.05, dt = 0.1, precision = "double",
+            integrator = "%s" }
+        b:add(sim.rows { rows = { { 1, 0, 0, 0, 0.5, 0, 1 }, { -1, 0, 0, 0, -0.5, 0, 1 } } })
+        b:step(5)
+        local ok = pcall(b.add, b, sim.rows { rows = { { 50, 0, 0, 0, 0.5, 0, 1 } } })
+        if not ok or os.getenv "PLAIN" then b:step(5) end
+        print(ok, b.n, ("%%.17g"):format(b:rows()[1][1]))
+    ]]):format(scheme)
+    local plain = text:gsub("local ok = pcall[^\n]*", "local ok = false")
+    local _, want = command.script(plain)
+    local failed = 0
+    for at = 1, 20 do
+        local code, out, err = command.script(text, nil, { env = "SIMLUA_FAIL=device:" .. at .. "+" })
+        if code == 0 and out:find("^false") then
+            failed = failed + 1
+            check.equal(out, want, ("%s, device:%d+"):format(scheme, at))
+        elseif code ~= 0 then
+            check.that(code < 10 and err:find("memory", 1, true), ("%d: %s"):format(code, err))
+        end
+    end
+    check.that(failed >= 4, scheme .. ": some arrays could not be had: " .. failed)
+end
+
 -- The lab of the tiles makes its table and its plot here too.
 do
     local folder = command.folder()
