@@ -72,8 +72,8 @@ void sim_bodies_free(struct sim_bodies *bodies);
 enum sim_status sim_bodies_add(struct sim_bodies *bodies, const struct sim_model *model);
 
 /* bodies_momentum.c: take account of the model in `scale`. Mixed precision: choose the
- * unit of momentum for what is there and the model; the velocity of a body in it; and, when the unit has changed, round those of
- * bodies before `n` anew (waits). */
+ * unit of momentum for what is there and the model; the velocity of a body in it; and,
+ * when the unit has changed, round those of bodies before `n` anew (waits). */
 void sim_bodies_choose_unit(struct sim_bodies *bodies, const struct sim_model *model);
 void sim_bodies_round_velocity(const struct sim_bodies *bodies, double mass, double v[3]);
 enum sim_status sim_bodies_round_all(struct sim_bodies *bodies, int64_t n);
@@ -83,9 +83,9 @@ enum sim_status sim_bodies_round_all(struct sim_bodies *bodies, int64_t n);
 enum sim_status sim_bodies_soften(struct sim_bodies *bodies, uint64_t groups,
                                   double length);
 
-/* Lengths that are all the same are one length, for which there are faster loops; of these
- * some want numbers that are not too large or small (`wide` of struct sim_nbody). Called
- * before each use, as a state may have been put back. */
+/* Lengths that are all the same are one length, for which there are faster loops; of
+ * these some want numbers that are not too large or small (`wide` of struct sim_nbody).
+ * Called before each use, as a state may have been put back. */
 void sim_bodies_settle_softening(struct sim_bodies *bodies);
 
 /* Enqueue `count` steps, backward if negative. Waits for nothing, unless the scheme is
