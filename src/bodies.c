@@ -16,6 +16,13 @@ static enum sim_status check_scheme(const struct sim_bodies_desc *d)
     if (hermite && (!d->is_double || d->mixed))
         return sim_fail(SIM_BAD_ARGUMENT,
                         "bodies: hermite4 needs precision = \"double\"");
+    if (hermite && (d->pairs || d->tile || d->unroll || d->per_thread || d->split))
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: hermite4 has one way to meet the pairs: leave out "
+                        "pairs, tile, unroll, per_thread and split");
+    if (!hermite && d->corrections > 1)
+        return sim_fail(SIM_BAD_ARGUMENT,
+                        "bodies: corrections are of integrator = \"hermite4\"");
     if (d->eta > 0 && !hermite)
         return sim_fail(SIM_BAD_ARGUMENT,
                         "bodies: adaptive steps need integrator = \"hermite4\"");
@@ -24,16 +31,6 @@ static enum sim_status check_scheme(const struct sim_bodies_desc *d)
             SIM_BAD_ARGUMENT,
             "bodies: reversible needs precision = \"double\" or \"mixed\", and "
             "an integrator other than hermite4");
-    return SIM_OK;
-}
-
-static enum sim_status check_softening(const struct sim_bodies_desc *d)
-{
-    if (!d->is_double && d->softening > SINGLE_MAX)
-        return sim_fail(SIM_BAD_ARGUMENT,
-                        "bodies: softening %g is too large for single "
-                        "precision: use other units",
-                        d->softening);
     return SIM_OK;
 }
 
@@ -64,7 +61,7 @@ enum sim_status sim_bodies_new(struct sim_device *device,
     if (!out->ops)
         return sim_fail(SIM_DEVICE, "bodies: this build cannot compute on %s",
                         device->name);
-    SIM_TRY(check_softening(desc));
+    SIM_TRY(sim_nbody_check_eps(desc->softening, desc->is_double));
     SIM_TRY(check_scheme(desc));
     SIM_TRY(check_merging(desc));
     out->clock = desc->time;

@@ -32,20 +32,31 @@ static enum sim_status need_bodies(const struct sim_bodies *b, const char *word)
                 : sim_fail(SIM_BAD_ARGUMENT, "%s: there are no bodies yet", word);
 }
 
+static enum sim_status look(struct sim_bodies *b, struct sim_nbody_check *found)
+{
+    if (!b->found.data)
+        SIM_TRY(sim_buffer_new(b->nbody.device, sizeof *found, "a check of bodies",
+                               &b->found));
+    SIM_TRY(b->ops->check(&b->nbody, b->found.data));
+    return sim_buffer_read(&b->found, 0, found, sizeof *found);
+}
+
+/* May bodies that meet at one place be an error? */
+static bool is_hard(const struct sim_bodies *b)
+{
+    bool hard = b->desc.softening == 0;
+    for (int g = 0; g < b->group_count; g++)
+        hard = hard || b->nbody.group_eps[g] == 0;
+    return hard && b->desc.merge_distance == 0;
+}
+
 /* Bodies that met without softening make every number meaningless. */
 static enum sim_status check_meetings(struct sim_bodies *b)
 {
     struct sim_nbody_check found;
-    bool hard = b->desc.softening == 0;
-    for (int g = 0; g < b->group_count; g++)
-        hard = hard || b->nbody.group_eps[g] == 0;
-    if (!hard || b->desc.merge_distance > 0)
+    if (!is_hard(b))
         return SIM_OK;
-    if (!b->found.data)
-        SIM_TRY(sim_buffer_new(b->nbody.device, sizeof found, "a check of bodies",
-                               &b->found));
-    SIM_TRY(b->ops->check(&b->nbody, b->found.data));
-    SIM_TRY(sim_buffer_read(&b->found, 0, &found, sizeof found));
+    SIM_TRY(look(b, &found));
     if (found.coincident == INT64_MAX)
         return SIM_OK;
     return sim_fail(SIM_DIVERGED,
@@ -54,12 +65,27 @@ static enum sim_status check_meetings(struct sim_bodies *b)
                     (long long)found.coincident + 1);
 }
 
+/* A number that is none comes of a body that is none: say so. */
+static enum sim_status check_number(struct sim_bodies *b, double number)
+{
+    struct sim_nbody_check found;
+    if (isfinite(number))
+        return SIM_OK;
+    SIM_TRY(look(b, &found));
+    if (found.bad == INT64_MAX)
+        return SIM_OK;
+    return sim_fail(SIM_DIVERGED, "bodies diverged: body %lld is not finite at t = %g",
+                    (long long)found.bad + 1, sim_bodies_time(b));
+}
+
 enum sim_status sim_bodies_sums(struct sim_bodies *b, uint64_t groups,
                                 struct sim_nbody_sums *out)
 {
     SIM_TRY(need_bodies(b, "sums"));
     SIM_TRY(check_meetings(b));
-    return b->ops->sums(&b->nbody, groups, out);
+    SIM_TRY(b->ops->sums(&b->nbody, groups, out));
+    return check_number(b,
+                        out->kinetic + out->centre[0] + out->centre[1] + out->centre[2]);
 }
 
 enum sim_status sim_bodies_count(struct sim_bodies *b, int64_t *out)
@@ -75,10 +101,14 @@ enum sim_status sim_bodies_count(struct sim_bodies *b, int64_t *out)
 
 enum sim_status sim_bodies_potential(struct sim_bodies *b, double *out)
 {
+    static const struct sim_stage force[] = {{SIM_FORCE, 0}};
     SIM_TRY(need_bodies(b, "energy"));
-    SIM_TRY(check_meetings(b));
     sim_bodies_settle_softening(b);
-    return b->ops->potential(&b->nbody, out);
+    if (is_hard(b) && !b->has_force) /* the potential leaves such pairs out in silence */
+        SIM_TRY(b->ops->advance(&b->nbody, force, 1, 1));
+    SIM_TRY(check_meetings(b));
+    SIM_TRY(b->ops->potential(&b->nbody, out));
+    return check_number(b, *out);
 }
 
 enum sim_status sim_bodies_radii(struct sim_bodies *b, uint64_t groups,
@@ -89,7 +119,7 @@ enum sim_status sim_bodies_radii(struct sim_bodies *b, uint64_t groups,
     SIM_TRY(need_bodies(b, "radii"));
     SIM_TRY(check_meetings(b));
     if (!centre) {
-        SIM_TRY(b->ops->sums(&b->nbody, groups, &sums));
+        SIM_TRY(sim_bodies_sums(b, groups, &sums));
         centre = sums.centre;
     }
     return b->ops->radii(&b->nbody, groups, centre, fractions, count, out);

@@ -78,10 +78,10 @@ static enum sim_status check_found(const struct sim_image_check *check, int64_t 
             SIM_DIVERGED,
             "%s diverged: body %lld is at the same place as another, and softening "
             "is 0, by step %lld (t = %g)",
-            name, (long long)found, (long long)check->step, check->time);
+            name, (long long)found + 1, (long long)check->step, check->time);
     return sim_fail(SIM_DIVERGED,
                     "%s diverged: body %lld is not finite at step %lld (t = %g)", name,
-                    (long long)found, (long long)check->step, check->time);
+                    (long long)found + 1, (long long)check->step, check->time);
 }
 
 /* A field whose solver keeps its time on the device; it may have broken where this field

@@ -538,7 +538,7 @@ static void test_diverged(void)
     CHECK_OK(save_tail(frames, bad, in_folder("none.png")));
     CHECK(sim_frames_finish(frames) == SIM_DIVERGED);
     CHECK_STRING(sim_error_text(),
-                 "scene.lua:12: stars diverged: body 123 is not finite at step "
+                 "scene.lua:12: stars diverged: body 124 is not finite at step "
                  "800 (t = 1.6); last good frame: none");
     atomic_store(&fault.hang, true); /* the bad picture is seen first, but must wait */
     save(frames, 20, 20, 1, in_folder("good.png"));
@@ -548,7 +548,7 @@ static void test_diverged(void)
     atomic_store(&fault.hang, false);
     CHECK(sim_frames_finish(frames) == SIM_DIVERGED);
     snprintf(want, sizeof want,
-             "scene.lua:12: stars diverged: body 123 is not finite at step 800 "
+             "scene.lua:12: stars diverged: body 124 is not finite at step 800 "
              "(t = 1.6); last good frame: %s",
              in_folder("good.png"));
     CHECK_STRING(sim_error_text(), want);
@@ -568,7 +568,7 @@ static void test_diverged(void)
     sim_image_free(&small);
     CHECK_OK(save_tail(frames, meet, in_folder("bad.png")));
     CHECK(sim_frames_finish(frames) == SIM_DIVERGED);
-    CHECK(strstr(sim_error_text(), "body 7 is at the same place as another") != NULL);
+    CHECK(strstr(sim_error_text(), "body 8 is at the same place as another") != NULL);
     bad.checked = 0; /* nobody looked: what stands there means nothing */
     CHECK_OK(save_tail(frames, bad, in_folder("unchecked.png")));
     CHECK_OK(sim_frames_finish(frames));

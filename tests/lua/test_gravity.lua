@@ -60,6 +60,11 @@ end
 
 -- What cannot be.
 check.fails("hermite4 needs", pair, { dt = 1, integrator = "hermite4" })
+check.fails("leave out pairs", pair,
+    { dt = 1, integrator = "hermite4", precision = "double", pairs = "symmetric" })
+check.fails("corrections are of", pair, { dt = 1, corrections = 2 })
+check.fails("squared", pair,
+    { dt = 1, integrator = "hermite4", precision = "double", softening = 1e-170 })
 check.fails("adaptive steps need", pair, { dt = 1, adaptive = {}, precision = "double" })
 check.fails("reversible needs", pair, { dt = 1, reversible = true })
 check.fails({ "integrator", "leapfrog" }, pair, { dt = 1, integrator = "leapfrok" })
@@ -71,11 +76,51 @@ check.fails("one Plummer softening", function()
     pair({ dt = 1, pairs = "symmetric", softening_kind = "spline", softening = 1 }):step()
 end)
 
--- Bodies at one place without softening.
-local together = sim.bodies { dt = 0.1 }
-together:add(sim.rows { rows = { { 1, 0, 0, 0, 0, 0, 1 }, { 1, 0, 0, 0, 0, 0, 1 } } })
-together:step()
-check.fails({ "body 1 met another", "softening" }, function() return together:energy() end)
+-- Bodies at one place without softening: an error in every precision and every way to meet
+-- the pairs, before the first step too, and the same number in a picture's.
+for _, precision in ipairs { "single", "mixed", "double" } do
+    for _, how in ipairs {
+        { pairs = "plain" }, { pairs = "symmetric" }, { softening_kind = "spline" },
+        { integrator = "dkd" }, { integrator = "yoshida4" }, { integrator = "hermite4" },
+        { reversible = true }, { coupling = "charge" },
+    } do
+        local options = { dt = 0.1, precision = precision }
+        for key, value in pairs(how) do options[key] = value end
+        local made, together = pcall(sim.bodies, options)
+        if made then
+            together:add(sim.rows { rows = {
+                { 0, 2, 0, 0, 0, 0, 1 }, { 1, 0, 0, 0, 0, 0, 1 }, { 1, 0, 0, 0, 0, 0, 1 } } })
+            local function total() return together:energy().total end
+            check.fails({ "body 2 met another", "softening" }, total)
+            pcall(together.step, together)
+            check.fails({ "body 2 met another", "softening" }, total)
+        else
+            check.that(tostring(together):find("needs precision", 1, true), tostring(together))
+        end
+    end
+end
+do
+    local code, _, err = command.script([[
+        local sim = require "sim"
+        local b = sim.bodies { dt = 0.1 }
+        b:add(sim.rows { rows = {
+            { 0, 2, 0, 0, 0, 0, 1 }, { 1, 0, 0, 0, 0, 0, 1 }, { 1, 0, 0, 0, 0, 0, 1 } } })
+        b:step()
+        b:image { size = { 8, 8 }, width = 4 }:save "none.png"
+    ]])
+    check.equal(code, 5, err)
+    check.that(err:find("body 2 is at the same place as another", 1, true), err)
+end
+
+-- What has overflown is an error, not a number that is none.
+do
+    local near = sim.bodies { dt = 1e-30, precision = "double", integrator = "hermite4" }
+    near:add(sim.rows { rows = { { 0, 0, 0, 0, 0, 0, 1 }, { 1e-120, 0, 0, 0, 0, 0, 1 } } })
+    near:step()
+    for _, word in ipairs { "energy", "momentum", "radii" } do
+        check.fails("body 1 is not finite", near[word], near)
+    end
+end
 
 -- A warning of lost energy, once for each change.
 local _, _, said = command.script([[
