@@ -183,32 +183,6 @@ static enum sim_status larger(const struct sim_buffer *old, int64_t kept, int64_
     return sim_buffer_copy(out, 0, old, 0, (size_t)kept * item);
 }
 
-/* Powers of two far below what is at hand, for reversible systems: positions may grow a
- * thousandfold before they leave the 53 bits. The first model decides. */
-static void choose_grains(struct sim_bodies *b, const struct sim_model *model)
-{
-    double extent = b->desc.softening, speed = 0, mass = 0;
-    if (!b->desc.reversible || b->nbody.grain_x > 0)
-        return;
-    for (int64_t i = 0; i < model->n; i++) {
-        for (int k = 0; k < 3; k++) {
-            extent = fmax(extent, fabs(model->bodies[i].position[k]));
-            speed = fmax(speed, fabs(model->bodies[i].velocity[k]));
-        }
-        mass += fabs(model->bodies[i].mass);
-    }
-    extent = extent > 0 ? extent : 1;
-    speed = fmax(speed, sqrt(b->desc.G * mass / extent));
-    b->nbody.grain_x = ldexp(1.0, ilogb(extent) - 41);
-    b->nbody.grain_v = ldexp(1.0, ilogb(speed > 0 ? speed : 1) - 41);
-}
-
-static void round_to(double to[3], const double from[3], double grain)
-{
-    for (int k = 0; k < 3; k++)
-        to[k] = grain > 0 ? rint(from[k] / grain) * grain : from[k];
-}
-
 static void store4(void *to, bool is_double, int64_t i, const double *xyz, double w)
 {
     for (int k = 0; k < 4; k++) {
@@ -238,9 +212,9 @@ static enum sim_status upload(struct sim_bodies *b, const struct sim_model *mode
         for (int64_t i = 0; i < count; i++) {
             const struct sim_body *body = &model->bodies[from + i];
             double x[3], v[3];
-            round_to(x, body->position, b->nbody.grain_x);
-            round_to(v, body->velocity, b->nbody.grain_v);
-            sim_bodies_round_velocity(b, body->mass, v);
+            memcpy(x, body->position, sizeof x);
+            memcpy(v, body->velocity, sizeof v);
+            sim_bodies_round(b, body->mass, x, v);
             store4(packed, is_double, i, x, body->mass);
             store4(velocity, is_double, i, v, 0);
             group[i] = map[body->group];
@@ -290,12 +264,12 @@ static enum sim_status append(const struct sim_bodies *old, const struct sim_mod
                               struct sim_bodies *b)
 {
     uint8_t map[SIM_MODEL_GROUPS] = {0};
-    choose_grains(b, model);
-    sim_bodies_choose_unit(b, model);
+    sim_bodies_choose_units(b, model);
     SIM_TRY(merge_groups(b, model, map));
     SIM_TRY(make_arrays(old, old->n + model->n, b));
     SIM_TRY(upload(b, model, map));
-    if (b->nbody.momentum_unit != old->nbody.momentum_unit)
+    if (b->nbody.momentum_unit != old->nbody.momentum_unit ||
+        b->nbody.grain_x != old->nbody.grain_x || b->nbody.grain_v != old->nbody.grain_v)
         SIM_TRY(sim_bodies_round_all(b, old->n));
     for (int64_t i = 0; i < model->n; i++)
         b->groups[map[model->bodies[i].group]].count++;

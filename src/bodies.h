@@ -33,7 +33,7 @@ struct sim_group {
     int64_t count;
 };
 
-/* Of all that was added, of components: what the unit of momentum is chosen from, and
+/* Of all that was added, of components: what units and grains are chosen from, and
  * whether forces fit single precision. */
 struct sim_bodies_scale {
     double mass, heaviest; /* inertia, without sign: sum and largest */
@@ -71,11 +71,13 @@ void sim_bodies_free(struct sim_bodies *bodies);
  * SIM_BAD_ARGUMENT: too many groups, a value that does not fit the precision. */
 enum sim_status sim_bodies_add(struct sim_bodies *bodies, const struct sim_model *model);
 
-/* bodies_momentum.c: take account of the model in `scale`. Mixed precision: choose the
- * unit of momentum for what is there and the model; the velocity of a body in it; and,
- * when the unit has changed, round those of bodies before `n` anew (waits). */
-void sim_bodies_choose_unit(struct sim_bodies *bodies, const struct sim_model *model);
-void sim_bodies_round_velocity(const struct sim_bodies *bodies, double mass, double v[3]);
+/* bodies_momentum.c: take account of the model in `scale`, and choose the unit of
+ * momentum (mixed precision) and the grains of positions and velocities (reversible) for
+ * what is there and the model; round a body to them; and, when they have changed, all
+ * bodies before `n` anew (waits). */
+void sim_bodies_choose_units(struct sim_bodies *bodies, const struct sim_model *model);
+void sim_bodies_round(const struct sim_bodies *bodies, double mass, double x[3],
+                      double v[3]);
 enum sim_status sim_bodies_round_all(struct sim_bodies *bodies, int64_t n);
 
 /* Another softening length for some groups, or, with SIM_ALL_GROUPS, for all that are and

@@ -1,12 +1,17 @@
 /* bodies_momentum.c - the unit of momentum of mixed precision, in which kicks do not
- * change the total (kernels/nbody_momentum_math.h): its choice, and velocities in it.
+ * change the total (kernels/nbody_momentum_math.h), and the grains of reversible systems
+ * (nbody_push in kernels/nbody_math.h): their choice, and bodies in them.
  *
  * The unit is a power of two near 2^-44 of the largest momentum that a component of any
  * body is expected to have: what it has, and what it can gain at the speed at hand, a
  * heavy body no more than all others give. So 2^5 to 2^6 of that still fit below 2^50. A
  * body is held when a unit changes its velocity by at most 2^-24 of that speed, which is
  * single precision's rounding. With every model that is added the
- * unit is chosen anew. */
+ * unit is chosen anew.
+ *
+ * Grains are powers of two 2^-41 to 2^-42 of the extent and the speed at hand, so that
+ * positions and velocities may grow some four thousandfold before they leave the 53 bits.
+ * What was a multiple of a grain is one of a finer one, too. */
 #include "bodies.h"
 #include "../kernels/nbody_momentum_math.h"
 
@@ -15,6 +20,7 @@
 
 #define UNIT_BITS  44
 #define SPEED_BITS 24
+#define GRAIN_BITS 41
 #define LEAST_UNIT 0x1p-900 /* below it nothing is held: products would underflow */
 
 static void widen(struct sim_bodies_scale *s, const struct sim_body *body, bool charge)
@@ -41,14 +47,16 @@ static double speed_of(const struct sim_bodies *b)
     return fmax(s->speed, sqrt(pull / (extent > 0 ? extent : 1)));
 }
 
-void sim_bodies_choose_unit(struct sim_bodies *b, const struct sim_model *model)
+static void choose_grains(struct sim_bodies *b, double speed)
 {
-    struct sim_bodies_scale *s = &b->scale;
-    for (int64_t i = 0; i < model->n; i++)
-        widen(s, &model->bodies[i], b->desc.coupling == SIM_CHARGE);
-    if (!b->desc.mixed)
-        return;
-    const double speed = speed_of(b);
+    const double reach = fmax(b->scale.extent, b->desc.softening);
+    b->nbody.grain_x = ldexp(1.0, ilogb(reach > 0 ? reach : 1) - GRAIN_BITS);
+    b->nbody.grain_v = ldexp(1.0, ilogb(speed > 0 ? speed : 1) - GRAIN_BITS);
+}
+
+static void choose_unit(struct sim_bodies *b, double speed)
+{
+    const struct sim_bodies_scale *s = &b->scale;
     double momentum = s->momentum + fmin(s->heaviest, s->mass - s->heaviest) * speed;
     if (momentum <= 0)
         momentum = s->mass * speed;
@@ -59,13 +67,31 @@ void sim_bodies_choose_unit(struct sim_bodies *b, const struct sim_model *model)
     b->nbody.momentum_least = ldexp(unit / speed, SPEED_BITS);
 }
 
-void sim_bodies_round_velocity(const struct sim_bodies *b, double mass, double v[3])
+void sim_bodies_choose_units(struct sim_bodies *b, const struct sim_model *model)
+{
+    for (int64_t i = 0; i < model->n; i++)
+        widen(&b->scale, &model->bodies[i], b->desc.coupling == SIM_CHARGE);
+    const double speed = speed_of(b);
+    if (b->desc.reversible)
+        choose_grains(b, speed);
+    if (b->desc.mixed)
+        choose_unit(b, speed);
+}
+
+static void round_to(double x[3], double grain)
+{
+    for (int k = 0; k < 3 && grain > 0; k++)
+        x[k] = rint(x[k] / grain) * grain;
+}
+
+void sim_bodies_round(const struct sim_bodies *b, double mass, double x[3], double v[3])
 {
     const struct nbody_hold hold = nbody_hold_of(&b->nbody);
     const double m = nbody_inertia(&hold, mass);
+    round_to(x, b->nbody.grain_x);
     if (!nbody_is_held(&hold, m))
-        return;
-    for (int k = 0; k < 3; k++)
+        round_to(v, b->nbody.grain_v);
+    for (int k = 0; k < 3 && nbody_is_held(&hold, m); k++)
         v[k] = nbody_of_units(&hold, m, nbody_units(&hold, m, v[k]));
 }
 
@@ -83,7 +109,9 @@ enum sim_status sim_bodies_round_all(struct sim_bodies *b, int64_t n)
         if (status == SIM_OK)
             status = sim_buffer_read(&b->velocity, at, v, bytes);
         for (int64_t i = 0; i < count && status == SIM_OK; i++)
-            sim_bodies_round_velocity(b, x[4 * i + 3], &v[4 * i]);
+            sim_bodies_round(b, x[4 * i + 3], &x[4 * i], &v[4 * i]);
+        if (status == SIM_OK)
+            status = sim_buffer_write(&b->position, at, x, bytes);
         if (status == SIM_OK)
             status = sim_buffer_write(&b->velocity, at, v, bytes);
     }

@@ -234,6 +234,96 @@ static void check_reversible(struct sim_device *device, enum sim_scheme scheme, 
     free(start);
 }
 
+static void append(struct sim_bodies *b, const struct sim_body *bodies, int64_t n)
+{
+    struct sim_model model;
+    must(sim_model_new(n, &model));
+    memcpy(model.bodies, bodies, (size_t)n * sizeof *bodies);
+    model.group_count = 1;
+    strcpy(model.groups[0], "all");
+    must(sim_bodies_add(b, &model));
+    sim_model_free(&model);
+}
+
+static bool same_rows(struct sim_bodies *b, const struct sim_model *want)
+{
+    struct sim_model now;
+    must(sim_bodies_read(b, &now));
+    const bool same = now.n == want->n && !memcmp(now.bodies, want->bodies,
+                                                  (size_t)now.n * sizeof *now.bodies);
+    sim_model_free(&now);
+    return same;
+}
+
+/* What is added later may be far larger, or smaller, than what was there, and is rounded
+ * to what fits all. */
+static void check_grains(struct sim_device *device, bool mixed, double scale)
+{
+    enum { N = 65 };
+    struct sim_body core = {.mass = 1e-3 * scale}, start[N];
+    struct sim_model before;
+    cloud(start, N);
+    for (int i = 0; i < N; i++) {
+        start[i].mass *= scale;
+        for (int k = 0; k < 3; k++)
+            start[i].position[k] *= scale;
+    }
+    struct sim_bodies b =
+        make(device,
+             (struct sim_bodies_desc){.dt = 0.01 * scale,
+                                      .softening = 0.05 * fmin(scale, 1),
+                                      .is_double = true,
+                                      .mixed = mixed,
+                                      .reversible = true},
+             1, &core);
+    must(sim_bodies_step(&b, 3));
+    append(&b, start, N);
+    must(sim_bodies_read(&b, &before));
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 3; k++)
+            CHECK_NEAR(before.bodies[i + 1].position[k], start[i].position[k],
+                       1e-12 * scale);
+    must(sim_bodies_step(&b, 50));
+    CHECK(!same_rows(&b, &before));
+    must(sim_bodies_step(&b, -50));
+    CHECK(same_rows(&b, &before));
+    sim_model_free(&before);
+    sim_bodies_free(&b);
+}
+
+/* Two clouds that pass through each other, shown at odd times on the way out and back. */
+static void check_collision(struct sim_device *device, bool mixed, enum sim_scheme scheme)
+{
+    enum { N = 150 };
+    static const double shown[] = {0.12345, 0.5,  1.2345678, 0.9,     1.5,
+                                   2.0001,  1.99, 2.1,       0.33333, -0.1};
+    struct sim_body start[2 * N];
+    struct sim_model before;
+    cloud(start, 2 * N);
+    for (int i = 0; i < 2 * N; i++) {
+        start[i].position[0] += i < N ? -1.5 : 1.5;
+        start[i].velocity[0] += i < N ? 1 : -1;
+    }
+    struct sim_bodies b = make(device,
+                               (struct sim_bodies_desc){.dt = 0.01,
+                                                        .softening = 0.02,
+                                                        .scheme = scheme,
+                                                        .is_double = true,
+                                                        .mixed = mixed,
+                                                        .reversible = true},
+                               2 * N, start);
+    must(sim_bodies_read(&b, &before));
+    for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {
+        must(sim_bodies_advance(&b, shown[k]));
+        CHECK(sim_bodies_time(&b) == shown[k]);
+        CHECK(!same_rows(&b, &before));
+    }
+    must(sim_bodies_advance(&b, 0));
+    CHECK(b.steps == 0 && same_rows(&b, &before));
+    sim_model_free(&before);
+    sim_bodies_free(&b);
+}
+
 static void test_reversible(struct sim_device *device, bool is_double)
 {
     struct sim_bodies b;
@@ -244,7 +334,14 @@ static void test_reversible(struct sim_device *device, bool is_double)
             check_reversible(device, (enum sim_scheme)scheme, 100, false);
             check_reversible(device, (enum sim_scheme)scheme,
                              device->kind == SIM_CUDA ? 9001 : 257, true);
+            check_collision(device, false, (enum sim_scheme)scheme);
+            check_collision(device, true, (enum sim_scheme)scheme);
         }
+    for (int mixed = 0; mixed < 2 && is_double; mixed++) {
+        check_grains(device, mixed, 1e6);
+        check_grains(device, mixed, 1);
+        check_grains(device, mixed, 1e-15);
+    }
 }
 
 /* A look at a time between two steps changes nothing of the orbit. */
