@@ -1,206 +1,10 @@
-/* test_nbody_schemes.c - systems of bodies as scripts use them (src/bodies.h): every
- * integrator against the table of Kepler orbits, the figure-eight and the Pythagorean
- * problem (tests/reference/nbody.md), steps back, times between steps, reversibility to
- * the last bit. On every device. */
-#include "nbody_system.h"
-#include "../src/bodies.h"
-
-#define PI 3.14159265358979323846
-
-static struct sim_bodies make(struct sim_device *device, struct sim_bodies_desc desc,
-                              int64_t n, const struct sim_body *bodies)
-{
-    struct sim_bodies b;
-    struct sim_model model;
-    desc.G = 1;
-    desc.corrections = desc.corrections ? desc.corrections : 1;
-    must(sim_bodies_new(device, &desc, &b));
-    must(sim_model_new(n, &model));
-    memcpy(model.bodies, bodies, (size_t)n * sizeof *bodies);
-    model.group_count = 1;
-    strcpy(model.groups[0], "all");
-    must(sim_bodies_add(&b, &model));
-    sim_model_free(&model);
-    return b;
-}
-
-static double apart(const double a[3], const double b[3])
-{
-    return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) +
-                (a[2] - b[2]) * (a[2] - b[2]));
-}
-
-static double total_energy(struct sim_bodies *b)
-{
-    struct sim_nbody_sums sums;
-    double potential;
-    must(sim_bodies_sums(b, SIM_ALL_GROUPS, &sums));
-    must(sim_bodies_potential(b, &potential));
-    return sums.kinetic + potential;
-}
-
-/* --- Kepler orbits ---------------------------------------------------------------------
- */
-
-struct row {
-    enum sim_scheme scheme;
-    int corrections;
-    double e;
-    int n;
-    double position, energy; /* after one period; at most in ten, < 0: not compared */
-};
-
-static const struct row table[] = {
-    {SIM_LEAPFROG, 1, 0, 100, 8.256e-3, 3.87e-6},
-    {SIM_LEAPFROG, 1, 0.5, 200, 4.450e-2, 2.689e-3},
-    {SIM_DKD, 1, 0, 100, 8.247e-3, 9.69e-7},
-    {SIM_DKD, 1, 0.5, 100, 4.747e-2, 2.50e-3},
-    {SIM_DKD, 1, 0.5, 200, 1.197e-2, 6.32e-4},
-    {SIM_DKD, 1, 0.9, 1000, 0.116, 1.31e-2},
-    {SIM_YOSHIDA4, 1, 0, 200, 5.67e-6, -1},
-    {SIM_YOSHIDA4, 1, 0.5, 200, 3.31e-4, 2.02e-5},
-    {SIM_YOSHIDA4, 1, 0.9, 2000, 6.1e-3, 1.5e-4},
-    {SIM_HERMITE4, 1, 0, 100, 2.39e-6, 4.2e-7},
-    {SIM_HERMITE4, 1, 0, 200, 1.55e-7, 1.3e-8},
-    {SIM_HERMITE4, 1, 0.5, 100, 1.59e-3, 1.0e-4},
-    {SIM_HERMITE4, 1, 0.5, 200, 1.02e-4, 6.4e-6},
-    {SIM_HERMITE4, 1, 0.9, 2000, 3.4e-3, 8.7e-5},
-    {SIM_HERMITE4, 3, 0, 100, 1.36e-7, -1},
-    {SIM_HERMITE4, 3, 0.5, 100, 1.34e-3, 8.7e-5},
-    {SIM_HERMITE4, 3, 0.5, 1000, 1.33e-7, 8.7e-9},
-};
-
-static void check_row(struct sim_device *device, const struct row *r)
-{
-    const struct sim_body start[2] = {
-        {.mass = 1},
-        {.position = {1 - r->e}, .velocity = {0, sqrt((1 + r->e) / (1 - r->e))}}};
-    struct sim_bodies b = make(device,
-                               (struct sim_bodies_desc){.dt = 2 * PI / r->n,
-                                                        .scheme = r->scheme,
-                                                        .corrections = r->corrections,
-                                                        .is_double = true},
-                               2, start);
-    struct sim_model now;
-    double worst = 0;
-    for (int k = 1; k <= 10 * r->n; k++) {
-        must(sim_bodies_step(&b, 1));
-        if (r->energy < 0 && k > r->n)
-            break;
-        must(sim_bodies_read(&b, &now));
-        const double *x = now.bodies[1].position, *v = now.bodies[1].velocity;
-        const double energy =
-            (v[0] * v[0] + v[1] * v[1]) / 2 - 1 / sqrt(x[0] * x[0] + x[1] * x[1]);
-        worst = fmax(worst, fabs(energy / -0.5 - 1));
-        if (k == r->n && !CHECK_NEAR(apart(x, start[1].position) / r->position, 1, 0.05))
-            printf("     scheme %d, e %g, n %d\n", r->scheme, r->e, r->n);
-        sim_model_free(&now);
-    }
-    if (r->energy > 0 && !CHECK_NEAR(worst / r->energy, 1, 0.06))
-        printf("     scheme %d, e %g, n %d\n", r->scheme, r->e, r->n);
-    sim_bodies_free(&b);
-}
-
-static void test_kepler(struct sim_device *device, bool is_double)
-{
-    for (size_t k = 0; is_double && k < sizeof table / sizeof *table; k++)
-        check_row(device, &table[k]);
-}
-
-/* --- three bodies ----------------------------------------------------------------------
- */
-
-static const struct sim_body eight[3] = {
-    {{0.97000436, -0.24308753, 0},
-     {0.932407368139078707 / 2, 0.8647314618349537 / 2, 0},
-     1,
-     0},
-    {{-0.97000436, 0.24308753, 0},
-     {0.932407368139078707 / 2, 0.8647314618349537 / 2, 0},
-     1,
-     0},
-    {{0, 0, 0}, {-0.932407368139078707, -0.8647314618349537, 0}, 1, 0}};
-
-static double worst_way(struct sim_bodies *b, const struct sim_body *from, int64_t n)
-{
-    struct sim_model now;
-    double worst = 0;
-    must(sim_bodies_read(b, &now));
-    for (int64_t i = 0; i < n; i++)
-        worst = fmax(worst, apart(now.bodies[i].position, from[i].position));
-    sim_model_free(&now);
-    return worst;
-}
-
-static void test_eight(struct sim_device *device, bool is_double)
-{
-    const double period = 6.325914009782138550;
-    if (!is_double)
-        return;
-    struct sim_bodies_desc desc = {.dt = 0.005,
-                                   .scheme = SIM_HERMITE4,
-                                   .is_double = true,
-                                   .eta = 1e-7,
-                                   .corrections = 3};
-    struct sim_bodies b = make(device, desc, 3, eight);
-    must(sim_bodies_advance(&b, period));
-    CHECK_NEAR(sim_bodies_time(&b), period, 0);
-    CHECK_NEAR(worst_way(&b, eight, 3), 0, 1e-9);
-    CHECK(b.steps > 1000 && b.steps < 100000);
-    sim_bodies_free(&b);
-}
-
-static void test_pythagorean(struct sim_device *device, bool is_double)
-{
-    static const struct sim_body start[3] = {
-        {{1, 3, 0}, {0}, 3, 0}, {{-2, -1, 0}, {0}, 4, 0}, {{1, -1, 0}, {0}, 5, 0}};
-    static const double times[] = {10, 20, 30, 40};
-    static const struct sim_body want[4][3] = {
-        {{{0.7784804101381, 0.1413923002901, 0}, {0}, 0, 0},
-         {{-2.0250924779782, 0.0972193841461, 0}, {0}, 0, 0},
-         {{1.1529857362997, -0.1626108874909, 0}, {0}, 0, 0}},
-        {{{3.0042926366964, 0.5119252350247, 0}, {0}, 0, 0},
-         {{-1.3886265375109, -0.4704760502527, 0}, {0}, 0, 0},
-         {{-0.6916743520091, 0.0692256991874, 0}, {0}, 0, 0}},
-        {{{0.8563404988973, 2.2870936636962, 0}, {0}, 0, 0},
-         {{-0.8779838790318, -0.8659638277157, 0}, {0}, 0, 0},
-         {{0.1885828038871, -0.6794851360452, 0}, {0}, 0, 0}},
-        {{{-0.6220036918011, 1.8583181578998, 0}, {0}, 0, 0},
-         {{0.1735445568164, -2.3684104432832, 0}, {0}, 0, 0},
-         {{0.2343665696275, 0.7797374598867, 0}, {0}, 0, 0}}};
-    if (!is_double)
-        return;
-    struct sim_bodies b = make(device,
-                               (struct sim_bodies_desc){.dt = 0.01,
-                                                        .scheme = SIM_HERMITE4,
-                                                        .corrections = 3,
-                                                        .is_double = true,
-                                                        .eta = 3e-5},
-                               3, start);
-    for (int k = 0; k < (device->kind == SIM_CUDA ? 1 : 4); k++) { /* latency */
-        must(sim_bodies_advance(&b, times[k]));
-        if (!CHECK_NEAR(worst_way(&b, want[k], 3), 0, 1e-6) || getenv("SIMLUA_VERBOSE"))
-            printf("     t = %g: %.3g after %lld steps, energy to %.3g\n", times[k],
-                   worst_way(&b, want[k], 3), (long long)b.steps,
-                   total_energy(&b) / (-769.0 / 60) - 1);
-    }
-    sim_bodies_free(&b);
-}
+/* test_nbody_schemes.c - systems of bodies in time: steps back, reversibility to the last
+ * bit, times between steps, the same bits everywhere, bodies that meet. On every device.
+ * Orbits: test_nbody_orbits.c. */
+#include "nbody_scene.h"
 
 /* --- steps back, and between -----------------------------------------------------------
  */
-
-static void cloud(struct sim_body *body, int64_t n)
-{
-    uint64_t seed = 3;
-    for (int64_t i = 0; i < n; i++) {
-        body[i] = (struct sim_body){.mass = (0.5 + uniform(&seed)) / (double)n};
-        for (int k = 0; k < 3; k++) {
-            body[i].position[k] = 2 * uniform(&seed) - 1;
-            body[i].velocity[k] = 0.5 * uniform(&seed) - 0.25;
-        }
-    }
-}
 
 /* Forward and back to the first bit. */
 static void check_reversible(struct sim_device *device, enum sim_scheme scheme, int64_t n,
@@ -294,9 +98,8 @@ static void check_grains(struct sim_device *device, bool mixed, double scale)
 /* Two clouds that pass through each other, shown at odd times on the way out and back. */
 static void check_collision(struct sim_device *device, bool mixed, enum sim_scheme scheme)
 {
-    enum { N = 150 };
-    static const double shown[] = {0.12345, 0.5,  1.2345678, 0.9,     1.5,
-                                   2.0001,  1.99, 2.1,       0.33333, -0.1};
+    enum { N = 50 };
+    static const double shown[] = {0.12345, 0.5, 1.2345678, 0.9, 1.3001, 1.29, 0.3, -0.1};
     struct sim_body start[2 * N];
     struct sim_model before;
     cloud(start, 2 * N);
@@ -326,9 +129,11 @@ static void check_collision(struct sim_device *device, bool mixed, enum sim_sche
 
 static void test_reversible(struct sim_device *device, bool is_double)
 {
+    const int threads = device->threads;
     struct sim_bodies b;
     struct sim_bodies_desc desc = {.G = 1, .dt = 1, .corrections = 1, .reversible = true};
     CHECK(sim_bodies_new(device, &desc, &b) == SIM_BAD_ARGUMENT);
+    device->threads = 1; /* few bodies: on a loaded machine others are only waited for */
     for (int scheme = SIM_LEAPFROG; scheme <= SIM_YOSHIDA4; scheme++)
         if (is_double) {
             check_reversible(device, (enum sim_scheme)scheme, 100, false);
@@ -342,6 +147,7 @@ static void test_reversible(struct sim_device *device, bool is_double)
         check_grains(device, mixed, 1);
         check_grains(device, mixed, 1e-15);
     }
+    device->threads = threads;
 }
 
 /* A look at a time between two steps changes nothing of the orbit. */
@@ -460,9 +266,6 @@ static void test_meeting(struct sim_device *device, bool is_double)
 
 int main(void)
 {
-    on_every_device(test_kepler);
-    on_every_device(test_eight);
-    on_every_device(test_pythagorean);
     on_every_device(test_reversible);
     on_every_device(test_between);
     on_every_device(test_bits);
