@@ -113,6 +113,9 @@ enum sim_status sim_bodies_radii(struct sim_bodies *bodies, uint64_t groups,
                                  const double *centre /* NULL: mass centre */,
                                  const double *fractions, int count, double *out);
 
+/* SIM_DIVERGED, too, where a body is not finite; waits. */
+enum sim_status sim_bodies_check(struct sim_bodies *bodies);
+
 /* The kernel of the forces of kick-drift schemes; hermite4 has its own, of no choice. */
 enum sim_status sim_bodies_kernel(struct sim_bodies *bodies,
                                   struct sim_nbody_kernel *out);

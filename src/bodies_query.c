@@ -65,17 +65,23 @@ static enum sim_status check_meetings(struct sim_bodies *b)
                     (long long)found.coincident + 1);
 }
 
-/* A number that is none comes of a body that is none: say so. */
-static enum sim_status check_number(struct sim_bodies *b, double number)
+enum sim_status sim_bodies_check(struct sim_bodies *b)
 {
     struct sim_nbody_check found;
-    if (isfinite(number))
+    if (b->n == 0)
         return SIM_OK;
+    SIM_TRY(check_meetings(b));
     SIM_TRY(look(b, &found));
     if (found.bad == INT64_MAX)
         return SIM_OK;
     return sim_fail(SIM_DIVERGED, "bodies diverged: body %lld is not finite at t = %g",
                     (long long)found.bad + 1, sim_bodies_time(b));
+}
+
+/* A number that is none comes of a body that is none: say so. */
+static enum sim_status check_number(struct sim_bodies *b, double number)
+{
+    return isfinite(number) ? SIM_OK : sim_bodies_check(b);
 }
 
 enum sim_status sim_bodies_sums(struct sim_bodies *b, uint64_t groups,

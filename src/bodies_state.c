@@ -81,4 +81,10 @@ static enum sim_status expect(void *object, const struct sim_checkpoint *checkpo
     return SIM_OK;
 }
 
-const struct sim_state_ops sim_bodies_state = {.list = list, .expect = expect};
+static enum sim_status check(void *object)
+{
+    return sim_bodies_check(object);
+}
+
+const struct sim_state_ops sim_bodies_state = {
+    .list = list, .expect = expect, .check = check};

@@ -135,8 +135,8 @@ static const struct lua_param bodies_params[] = {
      .number = 0.01,
      .max = HUGE_VAL,
      .offset = AT(energy_tolerance),
-     .help = "energy() warns when the total has changed by more than this part, unless "
-             "bodies merge"},
+     .help = "energy(), and sim.run with up to 4096 bodies, warn when the total has "
+             "changed by more than this part, unless bodies merge"},
     {.name = "time",
      .kind = LUA_PARAM_NUMBER,
      .unit = "time",
@@ -307,6 +307,20 @@ static void watch_energy(lua_State *L, struct box *box, double energy, double si
     lua_warning(L, lua_tostring(L, -1), 0);
     lua_pop(L, 1);
     box->energy = energy; /* warn again only of a further change */
+}
+
+/* For runs: energies of few bodies, where close encounters matter, are cheap to look at.
+ * What cannot be computed is said by others: here it is passed over. */
+void sim_lua_watch_bodies(lua_State *L, int index)
+{
+    enum { FEW = 4096 };
+    struct box *box = lua_touserdata(L, index);
+    struct sim_bodies *b = &box->bodies;
+    struct sim_nbody_sums sums;
+    double potential;
+    if (b->n > 0 && b->n <= FEW && sim_bodies_potential(b, &potential) == SIM_OK &&
+        sim_bodies_sums(b, SIM_ALL_GROUPS, &sums) == SIM_OK)
+        watch_energy(L, box, sums.kinetic + potential, sums.kinetic + fabs(potential));
 }
 
 /* stars:energy() -> { kinetic, potential, total, virial = -2K/W }; waits. */

@@ -52,11 +52,12 @@ static const struct kind {
     const char *class_name;
     void *(*at)(lua_State *L, int index);
     const struct sim_state_ops *ops; /* NULL: its state cannot be saved yet */
+    void (*watch)(lua_State *L, int index);
 } kinds[] = {
-    {"sim.bodies", bodies_at, &sim_bodies_state},
-    {"sim.field", field_at, &sim_field_state},
-    {"sim.diffusion", diffusion_at, &sim_diffusion_state},
-    {"sim.flow", flow_at, &sim_flow_state},
+    {"sim.bodies", bodies_at, &sim_bodies_state, sim_lua_watch_bodies},
+    {"sim.field", field_at, &sim_field_state, NULL},
+    {"sim.diffusion", diffusion_at, &sim_diffusion_state, NULL},
+    {"sim.flow", flow_at, &sim_flow_state, NULL},
 };
 
 static const struct kind *kind_of(const char *class_name)
@@ -235,7 +236,7 @@ static struct sim_state *list_state(lua_State *L, struct scene *scene,
 }
 
 /* Call this of every object whose class has it. */
-enum call { CHECK, LOADED };
+enum call { CHECK, LOADED, WATCH };
 
 static void each_object(lua_State *L, enum call which)
 {
@@ -246,9 +247,12 @@ static void each_object(lua_State *L, enum call which)
         const struct kind *kind;
         lua_rawgeti(L, -1, i);
         void *object = object_at(L, lua_gettop(L), &kind);
-        enum sim_status (*call)(void *) = !object          ? NULL
-                                          : which == CHECK ? kind->ops->check
-                                                           : kind->ops->loaded;
+        enum sim_status (*call)(void *) = !object           ? NULL
+                                          : which == CHECK  ? kind->ops->check
+                                          : which == LOADED ? kind->ops->loaded
+                                                            : NULL;
+        if (object && which == WATCH && kind->watch)
+            kind->watch(L, lua_gettop(L));
         if (call)
             sim_lua_try(L, call(object));
         lua_pop(L, 1);
@@ -260,6 +264,13 @@ static void each_object(lua_State *L, enum call which)
 static int check_objects(lua_State *L)
 {
     each_object(L, CHECK);
+    return 0;
+}
+
+/* watch(): warnings of what goes wrong without an error. */
+static int watch_objects(lua_State *L)
+{
+    each_object(L, WATCH);
     return 0;
 }
 
@@ -372,10 +383,10 @@ static int load(lua_State *L)
 int sim_lua_open_checkpoint(lua_State *L)
 {
     static const luaL_Reg words[] = {
-        {"begin", begin},       {"finish", finish},     {"check", check_objects},
-        {"mirror", mirror},     {"mirrored", mirrored}, {"write", write_checkpoint},
-        {"bytes", state_bytes}, {"probe", probe},       {"load", load},
-        {NULL, NULL},
+        {"begin", begin},         {"finish", finish},     {"check", check_objects},
+        {"mirror", mirror},       {"mirrored", mirrored}, {"write", write_checkpoint},
+        {"bytes", state_bytes},   {"probe", probe},       {"load", load},
+        {"watch", watch_objects}, {NULL, NULL},
     };
     luaL_newlib(L, words);
     return 1;

@@ -136,6 +136,8 @@ int sim_lua_plot(lua_State *L);
 struct sim_frames *sim_lua_frames(lua_State *L);
 
 /* Methods that live in another file than their object. */
+/* Warn when the energy of bodies has changed since the last look (lua_bodies.c). */
+void sim_lua_watch_bodies(lua_State *L, int index);
 int sim_lua_bodies_image(lua_State *L); /* stars:image { … }, in lua_view.c */
 struct sim_model *sim_lua_check_model(lua_State *L, int index); /* lua_model.c */
 struct sim_bodies *sim_lua_check_bodies(lua_State *L, int index, const char *method);

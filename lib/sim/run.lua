@@ -166,6 +166,8 @@ local function loop(run)
     if ends(run, run.loaded) then return end
     run.progress = progress.start(run.to + 1, run.quiet, run.loaded + 1)
     keep.start(run)
+    checkpoint.watch()
+    local tenth = math.max(1, (run.to - run.loaded) // 10)
     for frame = run.loaded + 1, run.to do
         if frame > 0 then run.step(frame) end
         local last = ends(run, frame)
@@ -173,6 +175,7 @@ local function loop(run)
         collect(run)
         keep.frame(run, frame)
         warn_of_variables(run, frame)
+        if last or frame == run.to or (frame - run.loaded) % tenth == 0 then checkpoint.watch() end
         run.progress:update(frame + 1)
         if last then break end
     end

@@ -136,6 +136,43 @@ local _, _, said = command.script([[
 local _, warnings = said:gsub("energy of the bodies has changed", "")
 check.equal(warnings, 1, "warnings")
 
+-- A run says it of itself, with pictures or without: the Pythagorean problem, whose close
+-- encounter at t = 15.83 no fixed step of this length follows, and what does follow it.
+do
+    local scene = [[
+        local sim = require "sim"
+        local b = sim.bodies { dt = 0.001, precision = "double", %s }
+        b:add(sim.rows { rows = {
+            { 1, 3, 0, 0, 0, 0, 3 }, { -2, -1, 0, 0, 0, 0, 4 }, { 1, -1, 0, 0, 0, 0, 5 } } })
+        sim.run { frames = 6, out = %q, step = function(k) b:advance(4 * k) end, %s }
+    ]]
+    local picture = "image = function() return b:image { size = { 8, 8 }, width = 9 } end"
+    local function warned(options, image)
+        local code, _, err = command.script(scene:format(options,
+            command.folder() .. "/run", image))
+        check.equal(code, 0, err)
+        return err:find("energy of the bodies has changed from -12.8", 1, true) ~= nil
+    end
+    for _, integrator in ipairs { "leapfrog", "dkd", "yoshida4", "hermite4" } do
+        check.that(warned(("integrator = %q"):format(integrator), picture), integrator)
+    end
+    check.that(warned("", ""), "without pictures")
+    check.that(not warned([[integrator = "hermite4", adaptive = { eta = 1e-4 }]], picture),
+        "adaptive steps follow it")
+end
+
+-- A run without pictures that ends in no numbers does not end well.
+do
+    local code, _, err = command.script([[
+        local sim = require "sim"
+        local b = sim.bodies { dt = 1e-30, precision = "double", integrator = "hermite4" }
+        b:add(sim.rows { rows = { { 0, 0, 0, 0, 0, 0, 1 }, { 1e-120, 0, 0, 0, 0, 0, 1 } } })
+        sim.run { frames = 3, step = function() b:step() end }
+    ]])
+    check.equal(code, 5, err)
+    check.that(err:find("body 1 is not finite", 1, true), err)
+end
+
 -- Mixed precision: the total momentum is the same number after any steps.
 do
     local cloud = sim.bodies { dt = 0.01, softening = 0.1, precision = "mixed" }
