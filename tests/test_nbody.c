@@ -99,7 +99,7 @@ static const struct force_case cases[] = {
 };
 
 static void check_force(struct sim_device *device, bool is_double, int64_t n,
-                        const struct force_case *c)
+                        const struct force_case *c, enum sim_pairs pairs)
 {
     struct body4 *x = room((size_t)n, sizeof *x), *v = room((size_t)n, sizeof *v);
     fill(x, v, n, c->offset, c->coupling == SIM_CHARGE, is_double);
@@ -107,6 +107,7 @@ static void check_force(struct sim_device *device, bool is_double, int64_t n,
     s.nbody.eps = c->eps;
     s.nbody.G = c->G;
     s.nbody.coupling = c->coupling;
+    s.nbody.tuning.pairs = pairs;
     find_force(&s);
     double error = force_error(&s, x), limit = is_double ? 1e-13 : 1e-6;
     if (!check_that(error <= limit, __FILE__, __LINE__, "force within its tolerance"))
@@ -124,9 +125,12 @@ static void test_forces(struct sim_device *device, bool is_double)
     static const int64_t sizes[] = {1, 2, 3, 31, 33, 64, 65, 255, 256, 257, 1009, 4096};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes - (small ? 2 : 0); k++)
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-            check_force(device, is_double, sizes[k], &cases[c]);
-    if (!small && (!is_double || device->kind == SIM_CUDA))
-        check_force(device, is_double, 65537, &cases[0]);
+            check_force(device, is_double, sizes[k], &cases[c], SIM_PAIRS_AUTO);
+    if (small)
+        return;
+    check_force(device, is_double, 65537, &cases[0], SIM_PAIRS_AUTO);
+    if (!is_double || device->kind == SIM_CUDA) /* the CPU needs seconds in double */
+        check_force(device, is_double, 65537, &cases[0], SIM_PAIRS_PLAIN);
 }
 
 /* Bodies without softening at one place exert nothing on each other, and are reported. */
@@ -286,9 +290,10 @@ static void test_many_stages(struct sim_device *device, bool is_double)
     free_system(&s);
 }
 
-static void test_threads(struct sim_device *device, bool is_double)
+static void check_threads(struct sim_device *device, bool is_double, enum sim_pairs pairs,
+                          bool mixed, double eps)
 {
-    enum { N = 1009 };
+    enum { N = 1789 }; /* four blocks of symmetric pairs, the last one ragged */
     static struct body4 x[N], v[N];
     static const int threads[] = {1, 2, 7};
     struct system s[3];
@@ -299,6 +304,11 @@ static void test_threads(struct sim_device *device, bool is_double)
     for (int k = 0; k < 3; k++) {
         device->threads = threads[k];
         s[k] = make_system(device, is_double, N, x, v);
+        s[k].nbody.tuning.pairs = pairs;
+        s[k].nbody.mixed = mixed;
+        s[k].nbody.eps = eps;
+        s[k].nbody.momentum_unit = mixed ? 0x1p-60 : 0;
+        s[k].nbody.momentum_least = mixed ? 1e-9 : 0;
         find_force(&s[k]);
         take(&s[k], 3);
         must(s[k].ops->sums(&s[k].nbody, SIM_ALL_GROUPS, &sums[k]));
@@ -313,6 +323,17 @@ static void test_threads(struct sim_device *device, bool is_double)
     for (int k = 0; k < 3; k++)
         free_system(&s[k]);
     device->threads = before;
+}
+
+static void test_threads(struct sim_device *device, bool is_double)
+{
+    const int last = device->kind == SIM_CPU ? SIM_PAIRS_PLAIN : SIM_PAIRS_AUTO;
+    for (int pairs = SIM_PAIRS_AUTO; pairs <= last; pairs++)
+        for (int mixed = 0; mixed <= is_double; mixed++) {
+            check_threads(device, is_double, (enum sim_pairs)pairs, mixed, 0.05);
+            if (!mixed)
+                check_threads(device, is_double, (enum sim_pairs)pairs, false, 0);
+        }
 }
 
 /* --- tuning ----------------------------------------------------------------------------
@@ -434,10 +455,12 @@ static void test_ways(struct sim_device *device, bool is_double)
     for (int k = 1; is_double && k < 1000; k += 333)
         check_way(device, true, k, (struct sim_nbody_tuning){0}, SIM_GRAVITY, true, 0.05);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes - (small ? 3 : 0); k++)
-        for (int charge = 0; charge < 2 && device->kind == SIM_CPU; charge++)
-            check_way(device, is_double, sizes[k],
-                      (struct sim_nbody_tuning){.pairs = SIM_PAIRS_SYMMETRIC},
-                      charge ? SIM_CHARGE : SIM_GRAVITY, false, charge ? 0 : 0.05);
+        for (int pairs = SIM_PAIRS_SYMMETRIC;
+             pairs <= SIM_PAIRS_PLAIN && device->kind == SIM_CPU; pairs++)
+            for (int charge = 0; charge < (sizes[k] < 4000 ? 2 : 1); charge++)
+                check_way(device, is_double, sizes[k],
+                          (struct sim_nbody_tuning){.pairs = (enum sim_pairs)pairs},
+                          charge ? SIM_CHARGE : SIM_GRAVITY, false, charge ? 0 : 0.05);
     if (device->kind == SIM_CPU)
         return;
     for (size_t k = 0; k < (small ? FEW : sizeof sizes / sizeof *sizes); k++)
