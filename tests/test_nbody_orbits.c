@@ -60,7 +60,7 @@ static const struct row table[] = {
     {SIM_HERMITE4, 3, 0.9, 2000, 3.0e-3, 8.1e-5},
 };
 
-static void check_row(struct sim_device *device, const struct row *r)
+static void check_row(struct sim_device *device, const struct row *r, bool mixed)
 {
     const struct sim_body start[2] = {
         {.mass = 1},
@@ -69,7 +69,8 @@ static void check_row(struct sim_device *device, const struct row *r)
                                (struct sim_bodies_desc){.dt = 2 * PI / r->n,
                                                         .scheme = r->scheme,
                                                         .corrections = r->corrections,
-                                                        .is_double = true},
+                                                        .is_double = true,
+                                                        .mixed = mixed},
                                2, start);
     struct sim_model now;
     double worst = 0;
@@ -91,11 +92,17 @@ static void check_row(struct sim_device *device, const struct row *r)
     sim_bodies_free(&b);
 }
 
+/* Mixed precision shows the scheme's error where that is far above a pair's rounding. */
 static void test_kepler(struct sim_device *device, bool is_double)
 {
-    for (size_t k = 0; is_double && k < sizeof table / sizeof *table; k++)
-        if (!small() || table[k].n < 1000)
-            check_row(device, &table[k]);
+    for (size_t k = 0; is_double && k < sizeof table / sizeof *table; k++) {
+        const struct row *r = &table[k];
+        if (small() && r->n >= 1000)
+            continue;
+        check_row(device, r, false);
+        if (r->scheme != SIM_HERMITE4 && r->energy > 1e-4 && r->n <= 200)
+            check_row(device, r, true);
+    }
 }
 
 /* --- three bodies ----------------------------------------------------------------------

@@ -84,6 +84,18 @@ for _, device in ipairs(devices) do
     check.equal(frames_of(cut)[4], first[4], device .. ": steps cut otherwise")
 end
 
+-- So in each precision, with as many bodies as are met in symmetric pairs.
+for _, precision in ipairs { "single", "mixed", "double" } do
+    local text = scene:gsub("dt = 0.05", ("dt = 0.05, precision = %q"):format(precision))
+    local code, out, err = run(text, "--bodies 1301 --threads 1 --frames 3")
+    check.equal(code, 0, err)
+    local first, _, again = frames_of(out), run(text, "--bodies 1301 --threads 5 --frames 3")
+    check.equal(#first, 3, precision .. ": frames")
+    for k, hash in ipairs(frames_of(again)) do
+        check.equal(hash, first[k], ("%s, frame %d"):format(precision, k))
+    end
+end
+
 -- Between two frames one picture comes down (with its 128-byte tail at most) and nothing
 -- goes up; stepping itself moves and waits for nothing.
 for _, device in ipairs(devices) do
