@@ -219,9 +219,11 @@ enum sim_status sim_file_replace(const char *path, const void *bytes, size_t siz
 }
 
 static enum sim_status put_at(int fd, const char *path, uint64_t offset,
-                              const char *bytes, size_t size)
+                              const char *bytes, size_t size, bool cut)
 {
-    if (ftruncate(fd, (off_t)offset) != 0 || lseek(fd, (off_t)offset, SEEK_SET) < 0)
+    struct stat before;
+    if ((cut && ftruncate(fd, (off_t)offset) != 0) || fstat(fd, &before) != 0 ||
+        lseek(fd, (off_t)offset, SEEK_SET) < 0)
         return fail(path, errno);
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
@@ -229,7 +231,8 @@ static enum sim_status put_at(int fd, const char *path, uint64_t offset,
             continue;
         if (written <= 0) {
             int cause = written < 0 ? errno : ENOSPC;
-            if (ftruncate(fd, (off_t)offset) != 0) /* half a row is worse than none */
+            /* half a row is worse than none */
+            if (before.st_size <= (off_t)offset && ftruncate(fd, (off_t)offset) != 0)
                 cause = errno;
             return fail(path, cause);
         }
@@ -240,13 +243,13 @@ static enum sim_status put_at(int fd, const char *path, uint64_t offset,
 }
 
 enum sim_status sim_file_put(const char *path, uint64_t offset, const void *bytes,
-                             size_t size)
+                             size_t size, bool cut)
 {
     SIM_TRY(sim_file_check(path));
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return fail(path, errno);
-    enum sim_status status = put_at(fd, path, offset, bytes, size);
+    enum sim_status status = put_at(fd, path, offset, bytes, size, cut);
     if (close(fd) != 0 && status == SIM_OK && errno != EINTR)
         status = fail(path, errno);
     return status;

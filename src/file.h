@@ -43,10 +43,11 @@ enum sim_status sim_file_replace(const char *path, const void *bytes, size_t siz
  * path and the cause, for a folder too. */
 enum sim_status sim_file_read(const char *path, char **bytes, size_t *size);
 
-/* Make the file end behind `bytes`, which stand at `offset`; it is created if need be.
- * For tables that grow by whole rows. sync: flush it to disk. SIM_FILE. */
+/* Write `bytes` at `offset`; the file is created if need be. With `cut` it ends behind
+ * them; without, what another process has written there stays. For tables that grow by
+ * whole rows. sync: flush it to disk. SIM_FILE. */
 enum sim_status sim_file_put(const char *path, uint64_t offset, const void *bytes,
-                             size_t size);
+                             size_t size, bool cut);
 enum sim_status sim_file_sync(const char *path);
 
 /* The hash of a file's bytes, and how many they are. SIM_FILE. */

@@ -449,12 +449,13 @@ static int size(lua_State *L)
     return 1;
 }
 
-/* put(path, offset, bytes): the file ends behind these bytes, which stand at offset. */
+/* put(path, offset, bytes, cut): these bytes at offset; the file ends there, if cut. */
 static int put(lua_State *L)
 {
     size_t length;
     const char *path = luaL_checkstring(L, 1), *bytes = luaL_checklstring(L, 3, &length);
-    sim_lua_try(L, sim_file_put(path, (uint64_t)luaL_checkinteger(L, 2), bytes, length));
+    sim_lua_try(L, sim_file_put(path, (uint64_t)luaL_checkinteger(L, 2), bytes, length,
+                                lua_toboolean(L, 4)));
     return 0;
 }
 

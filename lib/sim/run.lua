@@ -277,7 +277,7 @@ local function take_up(run, settings)
     local chosen = keep.choose(run, good, bad)
     if not chosen then
         if not run.shared then folder.clear(run.out) end
-        series.begin()
+        series.begin(nil, settings.fresh)
         return false
     end
     keep.load(run, chosen)
@@ -302,7 +302,7 @@ local function open_folder(run, settings)
     host.folder(run.out)
     run.lock = folder.lock(run.out, run.shared)
     folder.tidy(run.out, run.shared)
-    series.attach(run.out)
+    series.attach(run.out, run.shared)
     if settings.fresh then folder.clear(run.out) end
     if take_up(run, settings) then return true end
     if not run.shared then write_record(run, "running") end

@@ -5,7 +5,8 @@
 --
 -- A name without a folder belongs into the folder of the run; its rows wait for sim.run. A
 -- checkpoint knows how many bytes there were, so that a run that goes on neither doubles a
--- row nor loses one.
+-- row nor loses one. Where several processes share a folder each writes the rows of all the
+-- steps that it takes, the same bytes at the same place, and none of them cuts the file.
 local host = require "sim.host"
 
 local series = { all = {} }
@@ -55,7 +56,7 @@ end
 local function flush(self)
     if not self.path or #self.pending == 0 then return end
     local text = table.concat(self.pending)
-    host.put(self.path, self.offset, text)
+    host.put(self.path, self.offset, text, not series.shared)
     self.pending, self.offset = {}, self.offset + #text
 end
 
@@ -97,19 +98,32 @@ series.__tostring = function(self) return ("sim.table (%s)"):format(self.name) e
 
 -- --- for sim.run ------------------------------------------------------------------------------
 
--- The run's folder is known; nil when it has none.
-function series.attach(out)
+-- The run's folder is known; nil when it has none. Do other processes work in it?
+function series.attach(out, shared)
+    series.shared = shared
     for _, self in ipairs(series.all) do
         if not self.path and out then self.path = out .. "/" .. self.name end
     end
 end
 
--- Begin or go on: positions as save() gave them, or nil.
-function series.begin(positions)
+-- A file that stands there from elsewhere, where this one is to be shared.
+local function is_foreign(self)
+    local file = io.open(self.path, "rb")
+    local head = file and file:read(#self.pending[1])
+    if file then file:close() end
+    return head ~= nil and head ~= self.pending[1]:sub(1, #head)
+end
+
+-- Begin or go on: positions as save() gave them, or nil. fresh: nothing there is ours.
+function series.begin(positions, fresh)
     for _, self in ipairs(series.all) do
         if positions and positions[self.name] then
             self.pending, self.offset = {}, positions[self.name]
-            if host.size(self.path) ~= self.offset then host.put(self.path, self.offset, "") end
+            if not series.shared and host.size(self.path) ~= self.offset then
+                host.put(self.path, self.offset, "", true)
+            end
+        elseif series.shared and self.path and (fresh or is_foreign(self)) then
+            os.remove(self.path)
         end
         flush(self)
     end

@@ -238,6 +238,16 @@ do
     good("--slow 20 --out slow20 scene.lua")
     os.execute(("cp %s/slow20/checkpoint.sim %s/"):format(quote(home), quote(out)))
     same(out, home .. "/slow20", "two processes on one range")
+    -- The second one has fewer steps to take: the rows of the first one stay.
+    fresh "shared"
+    good("--out shared --from 4 --to 7 scene.lua")
+    good("--out shared --from 0 --to 3 scene.lua")
+    check.equal(command.read(out .. "/energy.csv"), command.read(whole .. "/energy.csv"),
+        "a table that two wrote")
+    command.write(out .. "/energy.csv", "of another program\n")
+    good("--out shared --from 0 --to 7 scene.lua")
+    check.equal(command.read(out .. "/energy.csv"), command.read(whole .. "/energy.csv"),
+        "a table in the place of a strange file")
     -- One of them is killed while frames are claimed or half there; the same command makes
     -- those as well.
     for at = 2, command.small and 3 or 7 do
