@@ -526,6 +526,7 @@ int sim_lua_open_host(lua_State *L)
         {"file_error", file_error},
         {"user_error", user_error},
         {"random_state", sim_lua_random_state},
+        {"adopt_seed", sim_lua_adopt_seed},
         {"plot", sim_lua_plot},
         {"end_help", end_help},
         {"nearest", nearest},

@@ -87,6 +87,20 @@ int sim_lua_random_state(lua_State *L)
     return 2;
 }
 
+/* adopt_seed(seed): the seed that a script declares stands for --seed where that is not
+ * given, so that naming its default changes nothing. What was drawn already stays. */
+int sim_lua_adopt_seed(lua_State *L)
+{
+    struct sim_host *host = sim_lua_host(L);
+    lua_Integer seed = luaL_checkinteger(L, 1);
+    if (host->seed >= 0 || seed < 0)
+        return 0;
+    host->seed = seed;
+    if (host->random_seed == 0 && host->random_count == 0)
+        host->random_seed = (uint64_t)seed;
+    return 0;
+}
+
 void sim_lua_set_random(lua_State *L)
 {
     lua_getglobal(L, "math");

@@ -128,6 +128,7 @@ int sim_lua_open_process(lua_State *L);
 /* math.random and math.randomseed, made repeatable (lua_random.c); and their state. */
 void sim_lua_set_random(lua_State *L);
 int sim_lua_random_state(lua_State *L);
+int sim_lua_adopt_seed(lua_State *L);
 
 /* Lines and texts on a picture (lua_plot.c), for lib/sim/plot.lua. */
 int sim_lua_plot(lua_State *L);

@@ -104,7 +104,16 @@ function film.make(out, name, fps, quiet)
     return ok
 end
 
--- simlua film DIR [FILE] [--lossless] [--fps N]
+local usage = [[
+usage: simlua film DIR [FILE] [options]
+
+Makes a film of the frames in DIR by ffmpeg; FILE is DIR/film.mp4, or DIR/film.mkv when
+lossless.
+
+  --lossless   keep every pixel (H.264 RGB), for .mkv and .mp4
+  --fps N      frames a second (default: what the run says, else 30)
+]]
+
 function film.main(...)
     local out, goal, lossless, fps
     local arguments, i = { ... }, 1
@@ -112,6 +121,8 @@ function film.main(...)
         local word = arguments[i]
         if word == "--lossless" then
             lossless = true
+        elseif word == "--help" then
+            host.end_help(usage)
         elseif word == "--fps" then
             i = i + 1
             fps = tonumber(arguments[i])

@@ -33,6 +33,23 @@ function folder.record(out)
     return nil
 end
 
+-- The text of a record, with its own hash under `seal`: that of the text without the hash.
+local SEAL = '\n  "seal": "'
+
+function folder.record_text(record)
+    record.seal = ""
+    local text = json.encode(record)
+    record.seal = nil
+    return (text:gsub(SEAL .. '"', SEAL .. host.hash(text) .. '"', 1))
+end
+
+-- Is the record in a folder as it was written, to the last byte?
+function folder.is_sealed(out)
+    local text = folder.read(out .. "/run.json") or ""
+    local before, hash, after = text:match("^(.-" .. SEAL .. ')([^"]*)(".*)$')
+    return hash ~= nil and host.hash(before .. after) == hash
+end
+
 -- --- one process, or several that share -----------------------------------------------------
 
 -- A process that was just killed may take a moment to let go of its lock.

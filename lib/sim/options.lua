@@ -194,6 +194,8 @@ function options.declare(specs)
         if declared[name] and value then set(declared[name], tostring(value)) end
     end
     read_command_line(declared)
+    local seed = declared.seed and declared.seed.value
+    if math.type(seed) == "integer" then host.adopt_seed(seed) end
     local values, names = {}, sorted_names(declared)
     for name, o in pairs(declared) do
         values[name] = o.value

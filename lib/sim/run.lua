@@ -11,7 +11,6 @@ local checkpoint = require "sim.checkpoint"
 local film = require "sim.film"
 local folder = require "sim.folder"
 local host = require "sim.host"
-local json = require "sim.json"
 local keep = require "sim.keep"
 local options = require "sim.options"
 local process = require "sim.process"
@@ -89,7 +88,7 @@ local function write_record(run, status)
     record.status, record.written = status, { n = #all }
     for i, frame in ipairs(all) do record.written[i] = run.written[frame] end
     if #all > 0 then record.written.n = nil end
-    host.write(run.out .. "/run.json", json.encode(record))
+    host.write(run.out .. "/run.json", folder.record_text(record))
 end
 
 -- The size of a picture, from its file.
@@ -126,7 +125,9 @@ end
 
 local function picture(run, frame)
     if run.shared and not folder.claim(run.out, frame) then return end
+    series.drawing = run.shared
     local image = run.image(frame)
+    series.drawing = nil
     local kind = type(image) == "userdata" and getmetatable(image)
     if kind ~= "sim.image" then
         local what = image == nil and "nothing" or "a " .. type(image)

@@ -70,6 +70,10 @@ function series:row(...)
         host.user_error(("row: %s has %d columns, got %d values"):format(self.name,
             #self.columns, count))
     end
+    if series.drawing then -- not every process draws every frame
+        host.user_error(("row: with --from, --to or --every the rows of %s are written in step, "
+            .. "not in image"):format(self.name))
+    end
     local values = { ... }
     for i = 1, count do
         local kind = type(values[i])

@@ -292,8 +292,75 @@ do
         check.that(out:find(phrase, 1, true), phrase .. ": " .. out)
     end
     check.equal(select(2, out:gsub("\n", "")), 4, "nothing else is wrong: " .. out)
+    -- A byte of the record, wherever it is; nothing else is believed then.
+    local record = command.read(whole .. "/run.json")
+    os.execute(("rm -rf %s; cp -r %s %s"):format(quote(home .. "/bad"), quote(whole),
+        quote(home .. "/bad")))
+    for _, word in ipairs { '"tables"', '"written"', '"file"', '"frames"', '"seed"', "complete" } do
+        local at = record:find(word, 1, true) + 2
+        command.write(home .. "/bad/run.json", record:sub(1, at - 1)
+            .. string.char(record:byte(at) ~ 1) .. record:sub(at + 1))
+        code, out = command.run("verify bad", { device = "", folder = home })
+        check.equal(code, 3, "a changed record: " .. word)
+        check.that(out:find("run.json was changed", 1, true), out)
+    end
     check.equal((command.run("verify nowhere", { device = "", folder = home })), 3, "no folder")
     check.equal((command.run("verify", { device = "" })), 2, "verify of nothing")
+end
+
+-- verify --replay: with a number that 15 digits cannot hold, and a seed that only the script
+-- knows of; any number of frames; without pictures; of another script.
+do
+    local text = [[
+local sim = require "sim"
+local opt = sim.options { frames = 4, v = 0.5, seed = 7 }
+local stars = sim.bodies { softening = 0.05, dt = 0.01 }
+stars:add(sim.plummer { n = 9 })
+local t = sim.table { "t.csv", "v", "random", "x" }
+sim.run { frames = opt.frames, out = "replayed",
+    step = function() stars:step() t:row(opt.v, math.random(), stars:energy().total) end,
+    $image
+}]]
+    local image = "image = function() return stars:image { size = { 24, 16 }, width = 6 } end"
+    local function replayed(code, phrase)
+        local have, out = command.run("verify --replay replayed", { device = "", folder = home })
+        check.equal(have, code, phrase .. ": " .. out)
+        check.that(out:find(phrase, 1, true), phrase .. ": " .. out)
+    end
+    command.write(home .. "/again.lua", (text:gsub("$image", image)))
+    for _, frames in ipairs { 1, 2, 3, 4, 12 } do
+        good("--fresh again.lua --v 0.14285714285714285 --frames " .. frames)
+        replayed(0, "good")
+    end
+    -- The last frame is one of those compared.
+    command.write(home .. "/again.lua", (text:gsub("$image", image)
+        :gsub("step = function%(%)", 'step = function(k) if k == 11 then stars:step() end')))
+    replayed(3, "frame_000011.png came out differently")
+    replayed(3, "t.csv came out differently")
+    replayed(3, "the script (was")
+    command.write(home .. "/again.lua", (text:gsub("$image", "")))
+    good("--fresh again.lua")
+    replayed(0, "good")
+    command.write(home .. "/again.lua", (text:gsub("$image", ""):gsub("stars:step%(%)", "%0 %0")))
+    replayed(3, "the last state came out differently")
+end
+
+-- The default of a script's own seed is the seed: naming it changes nothing.
+do
+    command.write(home .. "/seed.lua", 'local opt = require "sim".options { seed = 5 }\n'
+        .. "print(opt.seed, math.random(1 << 40))")
+    local _, silent = command.run("--quiet seed.lua", { folder = home })
+    local _, named = command.run("--quiet seed.lua --seed 5", { folder = home })
+    check.equal(silent, named, "the seed that a script declares")
+end
+
+-- Rows that image writes would be lost to who passes the frame by.
+do
+    command.write(home .. "/drawn.lua", (run_folder.scene:gsub(
+        "image = function%(k%)", "%0 energy:row(k, 0, 0)")))
+    local code, _, err = run("--quiet --out drawn --from 1 drawn.lua")
+    check.equal(code, 1, "a row in image, of a range")
+    check.that(err:find(": row: with --from", 1, true), err)
 end
 
 -- sim.state takes plain data only; variables that callbacks change are told of.
