@@ -346,6 +346,9 @@ local function begin(run, settings)
     callbacks[#callbacks + 1] = run.image
     callbacks[#callbacks + 1] = run.stop_when
     run.watch = watch.start(callbacks)
+    if run.strict and run.watch.partly then
+        host.say("simlua: warning: the script holds too much for --strict to look at all of it\n")
+    end
 end
 
 local function refuse_twice(run)

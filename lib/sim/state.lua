@@ -6,8 +6,8 @@ local host = require "sim.host"
 local state = {}
 local values = {}
 
-local function check(name, value)
-    local where, what = data.problem(value, "sim.state." .. tostring(name))
+local function check(path, value)
+    local where, what = data.problem(value, path)
     if where then
         host.user_error(("%s is %s: sim.state holds numbers, texts, booleans and tables of "
             .. "these"):format(where, what))
@@ -22,7 +22,7 @@ state.table = setmetatable({}, {
             host.user_error("sim.state: a name is a text or a whole number, not a "
                 .. type(name))
         end
-        check(name, value)
+        check("sim.state." .. tostring(name), value)
         values[name] = value
     end,
     __pairs = function() return next, values, nil end,
@@ -30,9 +30,19 @@ state.table = setmetatable({}, {
     __metatable = "sim.state",
 })
 
+-- sim.state = { … }: that table is the state from now on.
+function state.set(new)
+    if new == state.table then return end
+    if type(new) ~= "table" then
+        host.user_error("sim.state is a table, not a " .. type(new))
+    end
+    check("sim.state", new)
+    values = new
+end
+
 -- The contents; nested tables may have changed since they were set.
 function state.save()
-    for name, value in next, values do check(name, value) end
+    check("sim.state", values)
     return values
 end
 

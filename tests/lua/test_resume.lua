@@ -389,6 +389,41 @@ do
         .. "b:step(size) end, " .. body)
     check.equal(code, 0, err)
     check.equal(err:find("warning", 1, true), nil, "nothing changes: " .. err)
+    -- Wherever it is kept; a state of one's own name, and a module asked for late, are none.
+    local kept = head .. [[
+local deep, spare = { a = { b = { c = 0 } } }, {}
+local object = setmetatable({ n = 0 }, { __index = { tick = function(o) o.n = o.n + 1 end } })
+local function counter() local n = 0 return { tick = function() n = n + 1 return n end } end
+local closed, phase, other = counter(), function() end, function() end
+package.loaded.mine, package.preload.mine_too = counter(), function() return { 1 } end
+local alternate = coroutine.wrap(function() for i = 1, 99 do coroutine.yield(i) end end)
+local own = { n = 0 }
+sim.state = own
+]]
+    for what, change in pairs {
+        deep = "deep.a.b.c = k", object = "object:tick()", closed = "closed.tick()",
+        mine = "require('mine').tick()", alternate = "alternate()", spare = "spare[true] = k",
+        phase = "phase() phase = other", math = "math.mine = k", none = "own.n = own.n + 1",
+        ["none "] = "require('mine_too')",
+    } do
+        code, _, err = command.script(kept .. "sim.run { frames = 4, step = function(k) " .. change
+            .. " b:step() end, " .. body, "--quiet --strict")
+        check.equal(code, what:match "none" and 0 or 1, what .. ": " .. err)
+        check.that(what:match "none" or err:find("change " .. what .. ", which", 1, true), err)
+    end
+    -- The state as a whole: checked, and what is saved, under whatever name.
+    for _, value in ipairs { "3", "{ print }", "setmetatable({}, {})" } do
+        code, _, err = command.script(head .. "sim.state = " .. value)
+        check.equal(code, 1, "sim.state = " .. value)
+        check.that(err:find("scene.lua:4: sim.state", 1, true), err)
+    end
+    command.write(home .. "/own.lua", head .. "local own = { n = 0 }\nsim.state = own\n"
+        .. "sim.run { frames = 6, checkpoint = { frames = 1 }, out = 'own', step = function(k) "
+        .. "own.n = own.n + k if k == 4 and os.getenv 'DIE' then "
+        .. "io.popen('kill -9 $PPID'):close() end b:step() end }\nprint(own.n, sim.state.n)")
+    check.equal((run("own.lua", { env = "DIE=1" })), 137, "killed")
+    local _, numbers = run("own.lua")
+    check.equal(numbers, "15\t15\n", "a state that was set as a whole goes on")
 end
 
 -- Other solvers and schemes: a run in two parts is one in one part.
