@@ -55,13 +55,13 @@ local function frames_of(out)
     return count > 0 and { first = first, last = last, count = count } or nil
 end
 
--- ffmpeg writes beside the goal, which is renamed to when it is whole. An interrupt ends
--- ffmpeg too, and takes away what it wrote.
+-- ffmpeg writes beside the goal, which may be on another disk than the frames; it is renamed
+-- to when it is whole. An interrupt ends ffmpeg too, and takes away what it wrote.
 local function encode(out, goal, fps, lossless)
     local frames = frames_of(out)
     if not frames then return false, "there are no frames" end
-    local base = ("%s/.film-%d"):format(out, process.pid())
-    local draft, log = base .. (goal:match("%.%w+$") or ".mp4"), base .. ".log"
+    local base = ("%s.film-%d"):format(goal:match("^.*/") or "", process.pid())
+    local draft, log = base .. (goal:match("%.%w+$") or ".mp4"), os.tmpname()
     local ok, child, code, text
     host.guarded(function()
         ok, child = pcall(process.spawn, command(out, draft, fps, frames, lossless), log, log)
@@ -75,12 +75,13 @@ local function encode(out, goal, fps, lossless)
         end
         text = not ok and tostring(child) or (folder.read(log) or ""):match("[^\n]+")
         os.remove(log)
-        if code ~= 0 or not os.rename(draft, goal) then
-            os.remove(draft)
-            text = text or "ffmpeg failed"
-        else
-            text = nil
+        local done, why = false, nil
+        if code == 0 then
+            done, why = os.rename(draft, goal)
+            why = why and ("cannot write '%s': %s"):format(goal, why:match("[^: ][^:]*$"))
         end
+        if not done then os.remove(draft) end
+        text = not done and (text or why or "ffmpeg failed") or nil
     end)
     return text == nil, text
 end

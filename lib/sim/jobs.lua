@@ -141,10 +141,14 @@ local function start(job, settings, place)
     return process.spawn(command(job, settings, place), job.log, job.log)
 end
 
+local interrupts = { [129] = true, [130] = true, [142] = true, [143] = true }
+
+-- A job that was refused (code 2) has no part in what stands in its folder.
 local function ended(job, code, settings)
     job.code, job.seconds = code, host.now() - job.began
-    local record = folder.record(job.out)
-    job.status = record and record.status or code == 0 and "complete" or "failed"
+    local record = code ~= 2 and folder.record(job.out) or nil
+    job.status = interrupts[code] and "interrupted" or code ~= 0 and "failed"
+        or record and record.status or "complete"
     job.frames = record and record.written and #record.written or 0
     if code == 0 then
         say(settings, ("%s: done, %.1f s"):format(job.name, job.seconds))

@@ -361,6 +361,16 @@ local function refuse_twice(run)
     busy.inside = true
 end
 
+-- Of frames that several processes make there is a film when all are there.
+local function make_film(run)
+    if not run.shared or run.record.status == "complete" then
+        film.make(run.out, run.film, run.fps, run.quiet)
+    elseif not run.quiet then
+        host.say(("simlua: no film yet, as frames are missing; of those there are: simlua film "
+            .. "%s\n"):format(run.out))
+    end
+end
+
 -- sim.run { frames, step, image, stop_when, out, fps, checkpoint, film }; see `simlua --help run`.
 return function(parameters)
     local settings = host.settings()
@@ -382,6 +392,6 @@ return function(parameters)
     busy.inside = nil
     if run.lock then process.unlock(run.lock) end
     if run.film and run.pictures and not (done and host.size(run.out .. "/" .. run.film)) then
-        film.make(run.out, run.film, run.fps, run.quiet)
+        make_film(run)
     end
 end

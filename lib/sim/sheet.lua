@@ -89,7 +89,7 @@ local function article(job, columns, out)
     for _, name in ipairs(columns) do
         values[#values + 1] = ("%s = %s"):format(name, tostring(job.values[name]))
     end
-    local record = folder.record(job.out) or {}
+    local record = job.code ~= 2 and folder.record(job.out) or {} -- 2: it is another run's
     for i, entry in ipairs(record.written or {}) do files[i] = entry.file end
     local path = address(job.out:sub(#out + 2))
     return ('<article%s><h2>%s<small>%s %s</small></h2>\n%s%s</article>\n'):format(

@@ -11,6 +11,8 @@ local json = require "sim.json"
 local options = require "sim.options"
 local process = require "sim.process"
 
+local LONGEST = 120 -- bytes of a folder's name
+
 local usage = [[
 usage: simlua sweep SCENE.lua --NAME VALUES … [options]
 
@@ -51,6 +53,7 @@ local function option_named(declared, word)
     if o then return o end
     local names = {}
     for known in pairs(declared) do names[#names + 1] = known end
+    for known in pairs(own) do names[#names + 1] = not declared[known] and known or nil end
     table.sort(names)
     local near = host.nearest(name, names)
     host.usage_error(("sweep: the scene has no option --%s%s; there are: %s"):format(word,
@@ -146,8 +149,23 @@ local function text_of(value)
     return tonumber(short) == value and short or ("%.17g"):format(value)
 end
 
+-- A folder's name: not too long for a file system, and no other job's, though what cannot
+-- stand in a name is written as _ there.
+local function only_name(name, taken)
+    if #name > LONGEST then
+        name = name:sub(1, LONGEST - 9) .. "-" .. host.hash(name):sub(-8)
+    end
+    local base, number = name, 1
+    while taken[name] do
+        number = number + 1
+        name = ("%s-%d"):format(base, number)
+    end
+    taken[name] = true
+    return name
+end
+
 -- Folders are named by what varies.
-local function job_of(script, axes, chosen, out)
+local function job_of(script, axes, chosen, out, taken)
     local parts, words, values = {}, { script }, {}
     for i, axis in ipairs(axes) do
         local text = text_of(chosen[i])
@@ -158,7 +176,7 @@ local function job_of(script, axes, chosen, out)
         values[axis.o.name] = text
     end
     local name = table.concat(parts, "_")
-    if name == "" then name = "run" end
+    name = only_name(name ~= "" and name or "run", taken)
     return { name = name, words = words, values = values, out = out .. "/" .. name }
 end
 
@@ -179,8 +197,10 @@ return function(...)
     local title = (script:match("([^/]+)%.lua$") or "scene") .. "-sweep"
     settings.out = settings.out or "out/" .. title
     local chosen = settings.paired and pairs_of(axes) or combinations(axes, 1, {}, {})
-    local list, columns = {}, {}
+    local list, columns, taken = {}, {}, {}
     for i, axis in ipairs(axes) do columns[i] = axis.o.name end
-    for i, values in ipairs(chosen) do list[i] = job_of(script, axes, values, settings.out) end
+    for i, values in ipairs(chosen) do
+        list[i] = job_of(script, axes, values, settings.out, taken)
+    end
     jobs.run(list, settings, columns, title)
 end

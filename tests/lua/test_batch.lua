@@ -42,6 +42,26 @@ for line, phrase in pairs {
     check.that(err:find(phrase, 1, true), line .. ": " .. err)
 end
 
+-- Folders of their own, though the names would be the same, or too long for a folder; jobs
+-- that are refused have no part in what another run left there.
+do
+    command.write(home .. "/named.lua", (run_folder.scene:gsub("slow = 0", 'slow = 0, word = "x"')))
+    local long = ("y"):rep(300)
+    local line = "sweep named.lua --frames 2 --device cpu --out named --word p/q,p_q," .. long
+        .. "," .. long .. "y"
+    local code, out, err = run(line)
+    check.equal(code, 0, err)
+    check.equal(select(2, out:gsub("complete", "")), 4, out)
+    code, out = run(line .. " --bodies 7")
+    check.equal(code, 2, "all are refused: " .. out)
+    check.that(select(2, out:gsub("failed +2 +0 ", "")) == 4 and not out:find "complete", out)
+    check.equal(command.read(home .. "/named/index.html"):find("<img src", 1, true), nil,
+        "no pictures of another run")
+    code, out, err = run "sweep scene.lua --color 3"
+    check.equal(code, 2, "no such option: " .. out)
+    check.that(err:find("there are: bodies, frames, seed, slow", 1, true), err)
+end
+
 -- The same frames as single runs; a summary; a sheet that names every frame it shows.
 do
     local code, out, err = run("sweep scene.lua --bodies 20,30 --seed 1:2 --jobs 2 --device cpu "

@@ -49,15 +49,42 @@ do
     check.equal(code, 3, "ffmpeg fails")
     check.that(err:find("no film: no such codec", 1, true), err)
     check.equal(command.read(home .. "/other.mp4"), nil, "no half film")
-    check.equal(table.concat(run_folder.names(home .. "/single"), " "):find(".film", 1, true), nil,
+    check.equal(table.concat(run_folder.names(home), " "):find(".film", 1, true), nil,
         "nothing is left")
     command.write(home .. "/ffmpeg", '#!/bin/bash\nfor last; do :; done\n'
         .. 'echo half > "$last"\nkill -TERM $PPID\nexec sleep 30\n')
     code, _, err = run("film single other.mp4", "PATH=$PWD:$PATH")
     check.equal(code, 143, "stopped while ffmpeg is at work: " .. err)
     check.equal(command.read(home .. "/other.mp4"), nil, "no half film")
-    check.equal(table.concat(run_folder.names(home .. "/single"), " "):find(".film", 1, true), nil,
+    check.equal(table.concat(run_folder.names(home), " "):find(".film", 1, true), nil,
         "nothing is left")
+    -- The draft stands beside the film, where it can be renamed; and what if it cannot.
+    command.write(home .. "/ffmpeg", '#!/bin/bash\nfor last; do :; done\n'
+        .. 'echo film > "$last"\necho "${last%/*}" > told\n')
+    os.execute("mkdir " .. quote(home .. "/folder"))
+    code, _, err = run("film single folder/x.mp4", "PATH=$PWD:$PATH")
+    check.equal(code, 0, err)
+    check.equal(command.read(home .. "/told"), "folder\n", "the draft's folder")
+    code, _, err = run("film single nowhere/x.mp4", "PATH=$PWD:$PATH")
+    check.equal(code, 3, "no such folder")
+    check.that(err:find("nowhere/", 1, true), err)
+    command.shell(("mkdir -p %s/full.mp4/x"):format(quote(home)))
+    code, _, err = run("film single full.mp4", "PATH=$PWD:$PATH")
+    check.equal(code, 3, "a folder in its place")
+    check.that(err:find("'full.mp4': Is a directory", 1, true), err)
+    -- A part of the frames, or the replay of some, is not the film of the run.
+    command.write(home .. "/parts.lua", (run_folder.scene:gsub("frames = opt.frames",
+        'film = "folder/parts.mp4", %0')))
+    for _, part in ipairs { "--to 3", "--from 4" } do
+        code, _, err = run("--device cpu --out parts parts.lua " .. part, "PATH=$PWD:$PATH")
+        check.equal(code, 0, err)
+        check.equal(command.read(home .. "/folder/parts.mp4"), part == "--from 4" and "film\n"
+            or nil, part .. ": " .. err)
+    end
+    command.write(home .. "/folder/parts.mp4", "mine")
+    code, _, err = run("verify --replay parts", "PATH=$PWD:$PATH")
+    check.equal(code, 0, err)
+    check.equal(command.read(home .. "/folder/parts.mp4"), "mine", "a replay makes no film")
     os.remove(home .. "/ffmpeg")
 end
 
