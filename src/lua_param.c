@@ -20,7 +20,7 @@ struct reading {
     lua_State *L;
     char problems[PROBLEMS_SIZE];
     size_t used;
-    int count;
+    int count, unknown; /* problems, and those that are keys which nothing reads */
 };
 
 static void problem(struct reading *r, const char *format, ...)
@@ -388,6 +388,7 @@ static void unknown_key(struct reading *r, const struct lua_param_set *set,
 {
     const char *words[64];
     char have[80], legal[600];
+    r->unknown++;
     if (lua_type(r->L, key) != LUA_TSTRING) {
         problem(r, "[%s] is not a parameter: they are given by name, { name = value }",
                 got(r->L, key, have, sizeof have));
@@ -435,6 +436,23 @@ static void read_table(struct reading *r, int index, const struct lua_param_set 
             unknown_key(r, set, prefix, lua_gettop(L) - 1);
 }
 
+/* With --check a key that nothing reads is told, and the script goes on without it, to
+ * its other problems. */
+static bool pass_over(struct reading *r, const char *name)
+{
+    struct sim_host *host = sim_lua_host(r->L);
+    char text[PROBLEMS_SIZE + 400];
+    if (!host->check || r->unknown < r->count)
+        return false;
+    sim_lua_where(r->L);
+    snprintf(text, sizeof text, "simlua: %s%s: %s\n", lua_tostring(r->L, -1), name,
+             r->problems);
+    lua_pop(r->L, 1);
+    host->say(text);
+    host->problem_count++;
+    return true;
+}
+
 void sim_lua_read(lua_State *L, int index, const struct lua_param_set *set, void *desc)
 {
     struct reading r = {.L = L};
@@ -451,7 +469,7 @@ void sim_lua_read(lua_State *L, int index, const struct lua_param_set *set, void
                       got(L, index, have, sizeof have));
     read_table(&r, lua_gettop(L), set, "", desc);
     lua_pop(L, 1);
-    if (r.count)
+    if (r.count && !pass_over(&r, set->name))
         sim_lua_error(L, "%s: %s", set->name, r.problems);
 }
 

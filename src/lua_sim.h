@@ -34,9 +34,10 @@ struct sim_host {
     char scripts[1024]; /* folder of the scenes shipped with simlua ("…/scripts") */
     int argument_count; /* the script's own options and arguments */
     char **arguments;
-    int raw_from;      /* index of the first argument after "--" */
-    bool options_read; /* sim.options was called, or the arguments were looked at */
-    bool help_shown;   /* --help was answered: the script ends */
+    int raw_from;          /* index of the first argument after "--" */
+    bool options_read;     /* sim.options was called, or the arguments were looked at */
+    int64_t problem_count; /* --check: slips that were told and passed over */
+    bool help_shown;       /* --help was answered: the script ends */
     uint64_t random_seed, random_count; /* of math.random (lua_random.c) */
     uint64_t allocated; /* device bytes asked for since the last full collection */
     void (*say)(

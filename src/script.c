@@ -238,6 +238,8 @@ static int exit_script(lua_State *L)
         code = SIM_EXIT_DONE;
     else if (!lua_isboolean(L, 1))
         code = (int)sim_lua_integer(L, 1, "os.exit: the code", 0, 255);
+    if (code == SIM_EXIT_DONE && host->problem_count)
+        code = SIM_EXIT_SCRIPT;
     if (code == SIM_EXIT_DONE && sim_interrupt_signal())
         code = sim_status_exit_code(SIM_INTERRUPTED);
     code = wind_up(host, code);
@@ -433,6 +435,8 @@ int sim_script_run(struct sim_host *host, const char *program)
         code = report(L, host);
     else
         warn_of_unread(host);
+    if (code == SIM_EXIT_DONE && host->problem_count)
+        code = SIM_EXIT_SCRIPT;
     if (code == SIM_EXIT_DONE && sim_interrupt_signal() && !host->help_shown)
         code = sim_status_exit_code(SIM_INTERRUPTED);
     code = wind_up(host, code);

@@ -1,12 +1,16 @@
 -- rehearse.lua: `simlua --check scene.lua`: the scene is built, each callback of sim.run is
 -- called (step once, timed), and instead of a run there is a report: what is wrong, and what
--- the run would need. Nothing is written into the run's folder.
+-- the run would need. Nothing is written into the run's folder. A misspelt key is told and
+-- passed over (src/lua_param.c), so that all are found at once; any other error ends the
+-- building of the scene, or the callback that it is in.
 --
 -- A script without sim.run runs as ever: its steps are its own.
 local checkpoint = require "sim.checkpoint"
 local folder = require "sim.folder"
 local host = require "sim.host"
 local process = require "sim.process"
+local state_table = require "sim.state"
+local watch = require "sim.watch"
 
 local function bytes_text(bytes)
     for _, unit in ipairs { "bytes", "KiB", "MiB", "GiB" } do
@@ -62,6 +66,19 @@ local function try_step(run, problems)
     end))
 end
 
+-- What the callbacks did besides: state that cannot be saved, variables that are not.
+local function look_behind(run, problems)
+    if not run.out then return nil end
+    timed(problems, state_table.save)
+    local names = watch.changed(run.watch)
+    if #names == 0 then return nil end
+    local text = ("the callbacks change %s, which no checkpoint holds: keep it in "
+        .. "sim.state"):format(table.concat(names, ", "))
+    if not run.strict then return text end
+    problems[#problems + 1] = text
+    return nil
+end
+
 -- The nearest folder that exists already.
 local function existing(path)
     while path ~= "" do
@@ -89,10 +106,16 @@ return function(run)
     local problems, core = {}, require "sim.core"
     local stubborn = checkpoint.begin()
     local state, picture_seconds, picture_bytes, image = checkpoint.bytes(), 0, 0, nil
+    local callbacks = { run.step }
+    callbacks[#callbacks + 1] = run.image
+    callbacks[#callbacks + 1] = run.stop_when
+    run.watch = watch.start(callbacks)
     local step_seconds = run.frames > 1 and try_step(run, problems) or 0
     if run.pictures then
         picture_seconds, picture_bytes, image = try_picture(run, problems, math.min(1, run.to))
     end
+    if run.stop_when then timed(problems, run.stop_when, 1) end
+    local changed = look_behind(run, problems)
     local made = (run.to - run.from) // run.every + 1
     local disk = made * (picture_bytes or 0) + (run.out and 2 * state or 0)
     local free = run.out and existing(run.out)
@@ -117,6 +140,7 @@ return function(run)
         * step_seconds + made * picture_seconds), step_seconds, picture_seconds))
     local note = run.out and earlier(run)
     if note then print("note        " .. note) end
+    if changed then print("note        " .. changed) end
     checkpoint.finish()
     for _, text in ipairs(problems) do host.say("simlua: " .. text .. "\n") end
     os.exit(#problems == 0 and 0 or 1)

@@ -374,10 +374,10 @@ end
 -- sim.run { frames, step, image, stop_when, out, fps, checkpoint, film }; see `simlua --help run`.
 return function(parameters)
     local settings = host.settings()
+    series.has_run = true
     local run = prepare(parameters, settings)
     if settings.check then return require("sim.rehearse")(run, settings) end
     refuse_twice(run)
-    series.has_run = true
     begin(run, settings)
     local done = run.out and open_folder(run, settings)
     if not run.out then

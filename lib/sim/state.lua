@@ -40,6 +40,11 @@ function state.set(new)
     values = new
 end
 
+-- The contents as they are, not checked.
+function state.contents()
+    return values
+end
+
 -- The contents; nested tables may have changed since they were set.
 function state.save()
     check("sim.state", values)

@@ -117,7 +117,7 @@ local function nothing_ours()
         if name:match("^sim%f[.\0]") then seen[module] = true end
     end
     seen[state.table] = true
-    mark(state.save(), seen)
+    mark(state.contents(), seen)
     return seen
 end
 

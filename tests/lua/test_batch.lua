@@ -240,6 +240,36 @@ do
     code, out, err = run("--check wrong.lua", "--device cpu --quiet")
     check.equal(code, 1, "--check of a wrong script: " .. out)
     check.that(err:find("'setp'", 1, true) and err:find("widht", 1, true), "every problem: " .. err)
+    -- Of the building of the scene too, each with its line; what a run would only find later.
+    command.write(home .. "/wrong.lua", [[
+local sim = require "sim"
+local stars = sim.bodies { softening = 0.1, dt = 0.1, sofetning = 1 }
+stars:add(sim.plummer { n = 5, masss = 2 })
+local count, list = 0, {}
+sim.state.list = list
+sim.run {
+    frames = 3, steps = 4,
+    step = function() count = count + 1 list[1] = print end,
+    image = function() return stars:image { size = { 16, 16 }, width = 4, colour = "red" } end,
+    stop_when = function() error "cannot tell" end,
+}]])
+    code, out, err = run("--check wrong.lua", "--device cpu --quiet")
+    check.equal(code, 1, "--check of a wrong scene: " .. out)
+    for _, phrase in ipairs { "wrong.lua:2: sim.bodies: no parameter 'sofetning'",
+        "wrong.lua:3: sim.plummer: no parameter 'masss'",
+        "wrong.lua:6: sim.run: no parameter 'steps'",
+        "wrong.lua:9: bodies:image: no parameter 'colour'", "wrong.lua:10: cannot tell",
+        "sim.state.list[1] is a function" } do
+        check.that(err:find(phrase, 1, true), phrase .. ": " .. err)
+    end
+    check.that(out:find("callbacks change count, which", 1, true), out)
+    code, out, err = run("--check wrong.lua --strict", "--device cpu --quiet")
+    check.equal(code, 1, out)
+    check.that(err:find("callbacks change count, which", 1, true), err)
+    command.write(home .. "/key.lua", (run_folder.scene:gsub("width = 6", "%0, hue = 1")))
+    check.equal((run("--check key.lua", "--device cpu --quiet")), 1, "nothing but a key")
+    check.equal((run("--quiet --from 3 --to 2 --out checked scene.lua", "--device cpu")), 2, "")
+    check.equal(command.read(home .. "/energy.csv"), nil, "no table of a run that was refused")
 end
 
 command.clean()
