@@ -3,9 +3,11 @@
 --     sim.plot { "energy.png", table = energy, x = "t", y = { "kinetic", "total" } }
 --
 -- table: a sim.table, or { t = { … }, total = { … } } with lists of numbers. Columns are
--- named without their unit. Without y: all other columns. Returns the picture.
+-- named without their unit. Without y: all other columns. The file goes where the run's
+-- tables go, when it has no folder of its own. Returns the picture.
 local folder = require "sim.folder"
 local host = require "sim.host"
+local series = require "sim.table"
 
 local colors = { { 0.12, 0.35, 0.71 }, { 0.85, 0.33, 0.10 }, { 0.17, 0.55, 0.25 },
     { 0.55, 0.24, 0.63 }, { 0.55, 0.45, 0.10 }, { 0.10, 0.55, 0.60 } }
@@ -15,15 +17,17 @@ local function slip(text, ...)
     host.user_error("sim.plot: " .. text:format(...))
 end
 
--- The columns of a sim.table's file, in order, with names without and with unit.
-local function read_file(series)
+-- The columns of a sim.table, of its file and the rows that still wait for one, in order, with
+-- names without and with unit.
+local function read_file(rows)
     local columns, titles = {}, {}
-    for i, title in ipairs(series.columns) do
+    for i, title in ipairs(rows.columns) do
         titles[i] = { name = title:match("^(.-)%s*%[.*%]%s*$") or title, title = title }
         columns[titles[i].name] = {}
     end
     local first = true
-    for line in (folder.read(series.path or series.name) or ""):gmatch("[^\n]+") do
+    local text = (rows.path and folder.read(rows.path) or "") .. table.concat(rows.pending)
+    for line in text:gmatch("[^\n]+") do
         local i = 0
         for cell in (line .. ","):gmatch("(.-),") do
             i = i + 1
@@ -167,9 +171,15 @@ local function check_spec(spec)
     return size
 end
 
+-- As with a table: a name without a folder belongs into the folder of the run.
+local function place_of(name)
+    if series.out and not name:find("/", 1, true) then return series.out .. "/" .. name end
+    return name
+end
+
 return function(spec)
     local size = check_spec(spec)
-    local is_series = getmetatable(spec.table) == require "sim.table"
+    local is_series = getmetatable(spec.table) == series
     local columns, titles = (is_series and read_file or take_lists)(spec.table)
     local along, shown = find(titles, spec.x), {}
     local wanted = type(spec.y) == "string" and { spec.y } or spec.y
@@ -193,6 +203,6 @@ return function(spec)
     texts[#texts + 1] = { along.title, (box.left + box.right) / 2, size[2] - 16 * unit, 15 * unit,
         0.5, 0.2, 0.2, 0.2 }
     local picture = host.plot(size[1], size[2], lines, texts)
-    if spec[1] then picture:save(spec[1]) end
+    if spec[1] then picture:save(place_of(spec[1])) end
     return picture
 end

@@ -104,7 +104,7 @@ series.__tostring = function(self) return ("sim.table (%s)"):format(self.name) e
 
 -- The run's folder is known; nil when it has none. Do other processes work in it?
 function series.attach(out, shared)
-    series.shared = shared
+    series.out, series.shared = out, shared
     for _, self in ipairs(series.all) do
         if not self.path and out then self.path = out .. "/" .. self.name end
     end

@@ -67,6 +67,33 @@ do
     check.that(command.read(home .. "/c.png"), "a plot of nothing is a plot")
 end
 
+-- A plot of a run's table stands beside it; one of rows that wait for a file shows them.
+do
+    local code, out, err = run [[
+        local t = sim.table { "r.csv", "k", "square" }
+        t:row(-1, 1):row(0, 0)
+        local before = sim.plot { table = t, x = "k" }
+        sim.run { frames = 5, out = "plotted", step = function(k) t:row(k, k * k) end }
+        local after = sim.plot { "r.png", table = t, x = "k" }
+        sim.plot { "./here.png", table = t, x = "k" }
+        local function blue(p)
+            local count = 0
+            for x = 100, 770 do
+                for y = 40, 420 do
+                    local r, _, b = p:pixel(x, y)
+                    if b - r > 80 then count = count + 1 end
+                end
+            end
+            return count
+        end
+        print(blue(before) > 0, blue(after) > 500)]]
+    check.equal(code, 0, err)
+    check.equal(out, "true\ttrue\n", "curves")
+    check.that(command.read(home .. "/plotted/r.png"), "beside the table")
+    check.equal(command.read(home .. "/r.png"), nil, "not in the current folder")
+    check.that(command.read(home .. "/here.png"), "a name with a folder is taken as it is")
+end
+
 -- math.random: the same in every run, by its seed; all of a range, nothing outside.
 do
     local text = "math.randomseed(5) local t = {} for i = 1, 5 do t[i] = math.random(1000) end "
