@@ -335,7 +335,8 @@ static int parse(struct command *c, int argc, char **argv)
             c->host.script = argv[i];
             taken = 1;
         }
-        if (!taken && !c->host.script && argv[i][0] == '-' && !is_option(argv[i]))
+        if (!taken && !c->host.script && argv[i][0] == '-' && !is_option(argv[i]) &&
+            !(guess && strchr("0123456789.", argv[i][1])))
             return fail_usage("no option '%s'%s", argv[i], "");
         guess = !taken && is_option(argv[i]) && !strchr(argv[i], '=');
         if (!taken)

@@ -289,7 +289,7 @@ local function take_up(run, settings)
         if complete then folder.remove_turns(run.out) end -- when its last act was cut
         if not run.quiet then
             host.say(("simlua: done before: %d frames in %s, %d asked for; --fresh starts "
-                .. "over\n"):format(there, run.out, run.frames))
+                .. "over\n"):format(complete and there or chosen.frame + 1, run.out, run.frames))
         end
         return true
     end

@@ -38,6 +38,7 @@ do
     check.equal((command.run("")), 2, "no script")
     check.equal((command.run("--bogus")), 2, "an unknown option without a script")
     check.equal((command.run("-x a.lua")), 2, "an unknown short option")
+    check.equal((command.run("-3 a.lua")), 2, "a number that no option wants")
     check.equal((command.run("--frames 0 a.lua")), 2, "--frames 0")
     check.equal((command.run("--frames x a.lua")), 2, "--frames x")
     check.equal((command.run("--threads 0 a.lua")), 2, "--threads 0")
@@ -50,6 +51,10 @@ do
     check.equal(out, "", "nothing was run")
     check.equal(code, 2, "an unknown device")
     check.that(err:find("'auto', 'cpu', 'cuda' or 'cuda:K'", 1, true), err)
+    local folder = command.folder()
+    command.write(folder .. "/v.lua", 'print(require("sim").options { v = 1.5 }.v)')
+    code, out, err = command.run("--quiet --v -.5e1 v.lua", { folder = folder })
+    check.equal(code .. out, "0-5.0\n", "a negative value before the script: " .. err)
     code, out = command.run("-e 'print(6 * 7)'")
     check.equal(code .. out, "042\n", "-e")
     code, out = command.shell(("echo 'print(...)' | %s --device cpu - a b"):format(

@@ -130,6 +130,16 @@ do
     end
 end
 
+-- A shorter end of a run that was cut behind it: what is said to be there is there.
+do
+    local out = fresh "shorter"
+    check.equal((run("--out shorter scene.lua", { env = "STOP_AT='6 KILL'" })), 137, "killed")
+    local _, _, err = command.run("--out shorter scene.lua --frames 3", { folder = home })
+    check.that(err:find("done before: 6 frames in shorter, 3 asked for", 1, true), err)
+    good("--out shorter scene.lua")
+    same(out, whole, "on to the end")
+end
+
 -- A longer end: from nothing, from one frame, from one before.
 for _, frames in ipairs { 1, 2, 7 } do
     local out = fresh "longer"
