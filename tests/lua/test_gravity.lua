@@ -255,7 +255,8 @@ for _, scheme in ipairs { "leapfrog", "hermite4" } do
     local _, want = command.script(plain)
     local failed = 0
     for at = 1, 20 do
-        local code, out, err = command.script(text, nil, { env = "SIMLUA_FAIL=device:" .. at .. "+" })
+        local options = { env = ("SIMLUA_FAIL=device:%d+"):format(at) }
+        local code, out, err = command.script(text, nil, options)
         if code == 0 and out:find("^false") then
             failed = failed + 1
             check.equal(out, want, ("%s, device:%d+"):format(scheme, at))
