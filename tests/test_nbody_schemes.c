@@ -152,7 +152,7 @@ static void test_reversible(struct sim_device *device, bool is_double)
 
 /* A look at a time between two steps changes nothing of the orbit. */
 static void check_between(struct sim_device *device, bool is_double,
-                          enum sim_scheme scheme, double eta)
+                          enum sim_scheme scheme, double eta, bool mixed)
 {
     enum { N = 33 };
     struct sim_body start[N];
@@ -162,7 +162,8 @@ static void check_between(struct sim_device *device, bool is_double,
                                          .softening = 0.05,
                                          .scheme = scheme,
                                          .eta = eta,
-                                         .is_double = is_double};
+                                         .is_double = is_double,
+                                         .mixed = mixed};
     struct sim_bodies a = make(device, desc, N, start), b = make(device, desc, N, start);
     must(sim_bodies_advance(&b, 0.2345));
     CHECK(sim_bodies_time(&b) == 0.2345);
@@ -198,10 +199,11 @@ static void check_between(struct sim_device *device, bool is_double,
 static void test_between(struct sim_device *device, bool is_double)
 {
     for (int scheme = SIM_LEAPFROG; scheme <= SIM_HERMITE4; scheme++)
-        if (is_double || scheme != SIM_HERMITE4)
-            check_between(device, is_double, (enum sim_scheme)scheme, 0);
+        for (int mixed = 0; mixed <= (is_double && scheme != SIM_HERMITE4); mixed++)
+            if (is_double || scheme != SIM_HERMITE4)
+                check_between(device, is_double, (enum sim_scheme)scheme, 0, mixed);
     if (is_double)
-        check_between(device, true, SIM_HERMITE4, 1e-3);
+        check_between(device, true, SIM_HERMITE4, 1e-3, false);
 }
 
 /* Hermite's scheme gives the same bits on every device, as it is summed the same way. */

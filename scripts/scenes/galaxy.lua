@@ -20,6 +20,7 @@ local opt = sim.options {
     steps        = { 4, min = 1, help = "time steps a frame" },
     dt           = { 0.073, min = 1e-6, help = "time step" },
     softening    = { 0.1, min = 0.001 },
+    precision    = { "single", help = "single, mixed or double" },
     size         = { 1280, min = 16, max = 16384, help = "width in pixels" },
 }
 
@@ -39,7 +40,9 @@ local function galaxy(name, n, orbit, tilt, seed)
     }
 end
 
-local stars = sim.bodies { softening = opt.softening, dt = opt.dt, time = -passage }
+local stars = sim.bodies {
+    softening = opt.softening, dt = opt.dt, time = -passage, precision = opt.precision,
+}
 stars:add(galaxy("A", opt.bodies // 2, first, { 15, 0 }, opt.seed))
 stars:add(galaxy("B", opt.bodies - opt.bodies // 2, second, { -40, 40 }, opt.seed + 1))
 
