@@ -105,6 +105,36 @@ static void test_kepler(struct sim_device *device, bool is_double)
     }
 }
 
+/* Where ten periods leave the energy: symplectic schemes are back, Hermite's with one
+ * correction has gained all the way. */
+static double energy_left(struct sim_device *device, enum sim_scheme scheme)
+{
+    const struct sim_body start[2] = {{.mass = 1}, {.position = {1}, .velocity = {0, 1}}};
+    struct sim_bodies b = make(
+        device,
+        (struct sim_bodies_desc){.dt = 2 * PI / 100, .scheme = scheme, .is_double = true},
+        2, start);
+    struct sim_model now;
+    must(sim_bodies_step(&b, 1000));
+    must(sim_bodies_read(&b, &now));
+    const double *x = now.bodies[1].position, *v = now.bodies[1].velocity;
+    const double energy =
+        (v[0] * v[0] + v[1] * v[1]) / 2 - 1 / sqrt(x[0] * x[0] + x[1] * x[1]);
+    sim_model_free(&now);
+    sim_bodies_free(&b);
+    return energy + 0.5;
+}
+
+static void test_signatures(struct sim_device *device, bool is_double)
+{
+    if (!is_double)
+        return;
+    CHECK_NEAR(fabs(energy_left(device, SIM_LEAPFROG)) / 0.5, 4e-10, 0.5e-10);
+    CHECK_NEAR(energy_left(device, SIM_DKD), 0, 2e-10);
+    CHECK_NEAR(energy_left(device, SIM_YOSHIDA4), 0, 1e-13);
+    CHECK_NEAR(energy_left(device, SIM_HERMITE4) / 0.5, 4.2e-7, 0.05e-7);
+}
+
 /* --- three bodies ----------------------------------------------------------------------
  */
 
@@ -320,6 +350,7 @@ static void test_approaches(struct sim_device *device, bool is_double)
 int main(void)
 {
     on_every_device(test_kepler);
+    on_every_device(test_signatures);
     on_every_device(test_eight);
     on_every_device(test_pythagorean);
     on_every_device(test_approaches);
