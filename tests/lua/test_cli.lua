@@ -38,6 +38,12 @@ do
     check.equal((command.run("")), 2, "no script")
     check.equal((command.run("--bogus")), 2, "an unknown option without a script")
     check.equal((command.run("-x a.lua")), 2, "an unknown short option")
+    for _, word in ipairs { "options", "state", "table", "plot", "run" } do
+        code, out = command.run("--help " .. word, { device = "" })
+        check.equal(code, 0, "--help " .. word)
+        check.that(out:find("sim." .. word .. ": ", 1, true) == 1 and out:find("sim." .. word
+            .. " ", 1, true), out)
+    end
     check.equal((command.run("-3 a.lua")), 2, "a number that no option wants")
     check.equal((command.run("--frames 0 a.lua")), 2, "--frames 0")
     check.equal((command.run("--frames x a.lua")), 2, "--frames x")
