@@ -102,11 +102,16 @@ series.__tostring = function(self) return ("sim.table (%s)"):format(self.name) e
 
 -- --- for sim.run ------------------------------------------------------------------------------
 
--- The run's folder is known; nil when it has none. Do other processes work in it?
+-- The run's folder is known; nil when it has none. Do other processes work in it? The table
+-- of an earlier sim.run stays in that one's folder, and begins anew here.
 function series.attach(out, shared)
     series.out, series.shared = out, shared
     for _, self in ipairs(series.all) do
-        if not self.path and out then self.path = out .. "/" .. self.name end
+        local path = out and not self.name:find("/", 1, true) and out .. "/" .. self.name
+        if path and path ~= self.path then
+            if self.path then self.pending, self.offset = { line(self.columns) }, 0 end
+            self.path = path
+        end
     end
 end
 

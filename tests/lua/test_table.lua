@@ -94,6 +94,20 @@ do
     check.that(command.read(home .. "/here.png"), "a name with a folder is taken as it is")
 end
 
+-- A script with two runs: each has its own rows.
+do
+    local code, _, err = run [[
+        local t = sim.table { "t.csv", "k" }
+        for i = 1, 2 do
+            sim.run { frames = 3, out = "run" .. i, step = function(k) t:row(i * k) end }
+        end]]
+    check.equal(code, 0, err)
+    check.equal(command.read(home .. "/run1/t.csv"), "k\n1\n2\n", "the first run's")
+    check.equal(command.read(home .. "/run2/t.csv"), "k\n2\n4\n", "the second run's")
+    code, _, err = command.run("verify run1 run2", { folder = home, device = "" })
+    check.equal(code, 0, err)
+end
+
 -- math.random: the same in every run, by its seed; all of a range, nothing outside.
 do
     local text = "math.randomseed(5) local t = {} for i = 1, 5 do t[i] = math.random(1000) end "
