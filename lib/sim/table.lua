@@ -102,8 +102,9 @@ series.__tostring = function(self) return ("sim.table (%s)"):format(self.name) e
 
 -- --- for sim.run ------------------------------------------------------------------------------
 
--- The run's folder is known; nil when it has none. Do other processes work in it? The table
--- of an earlier sim.run stays in that one's folder, and begins anew here.
+-- The run's folder is known; nil when it has none, and the current one serves. Do other
+-- processes work in it? The table of an earlier sim.run stays in that one's folder, and begins
+-- anew here.
 function series.attach(out, shared)
     series.out, series.shared = out, shared
     for _, self in ipairs(series.all) do
@@ -111,6 +112,8 @@ function series.attach(out, shared)
         if path and path ~= self.path then
             if self.path then self.pending, self.offset = { line(self.columns) }, 0 end
             self.path = path
+        elseif not out then
+            self.path = self.path or self.name
         end
     end
 end

@@ -94,6 +94,19 @@ do
     check.that(command.read(home .. "/here.png"), "a name with a folder is taken as it is")
 end
 
+-- A run without a folder: rows go into the current one, as they come.
+do
+    local code, _, err = run [[
+        local t = sim.table { "bare.csv", "k" }
+        sim.run { frames = 3, step = function(k)
+            t:row(k)
+            assert(io.open "bare.csv":read "a" == (k == 1 and "k\n1\n" or "k\n1\n2\n"))
+        end }
+        t:row(9)]]
+    check.equal(code, 0, err)
+    check.equal(command.read(home .. "/bare.csv"), "k\n1\n2\n9\n", "no row is lost")
+end
+
 -- A script with two runs: each has its own rows.
 do
     local code, _, err = run [[
