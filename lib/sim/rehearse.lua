@@ -93,6 +93,7 @@ end
 local function earlier(run)
     local old = folder.record(run.out)
     if not old then return nil end
+    run.note_modules(old.modules)
     local list = folder.differences(old, run.record)
     if #list > 0 then return "the folder holds another run: " .. table.concat(list, ", ") end
     local good = folder.checkpoints(run.out, run.range)

@@ -32,15 +32,21 @@ local function device_record()
     return { kind = device.kind, name = device.name }
 end
 
--- The hashes of the script's own modules; simlua's are told by the version.
-local function module_hashes()
-    local hashes = {}
-    for name in pairs(package.loaded) do
-        local path = not name:match("^sim%f[.\0]") and package.searchpath(name, package.path)
+-- The hashes of the script's own modules, as they were first seen; simlua's are told by the
+-- version. Callbacks may ask for more of them as the run goes on: those of an earlier run (`also`)
+-- count from the start.
+local function note_modules(run, also)
+    local known = run.modules
+    local function note(name)
+        local path = not known[name] and not name:match("^sim%f[.\0]")
+            and package.searchpath(name, package.path)
         local text = path and folder.read(path)
-        if text then hashes[name] = host.hash(text) end
+        if text then known[name] = host.hash(text) end
     end
-    return next(hashes) and hashes or nil
+    for name in pairs(package.loaded) do note(name) end
+    for name in pairs(also or {}) do note(name) end
+    local modules = next(known) and known or nil
+    run.record.modules, run.identity.modules = modules, modules
 end
 
 local function new_record(settings, run)
@@ -48,7 +54,6 @@ local function new_record(settings, run)
     return {
         program = "simlua", version = settings.version, flags = settings.flags,
         script = { name = settings.script, hash = text and host.hash(text) or nil },
-        modules = module_hashes(),
         options = options.effective, seed = settings.seed or options.effective.seed,
         -- A script without sim.options may read its arguments itself.
         arguments = not next(options.effective) and settings.raw[1] and settings.raw or nil,
@@ -85,6 +90,7 @@ local function write_record(run, status)
     local record, all = run.record, {}
     for frame in pairs(run.written) do all[#all + 1] = frame end
     table.sort(all)
+    note_modules(run)
     record.status, record.written = status, { n = #all }
     for i, frame in ipairs(all) do record.written[i] = run.written[frame] end
     if #all > 0 then record.written.n = nil end
@@ -263,6 +269,7 @@ local function set_range(run, settings)
 end
 
 local function refuse(run, old, settings)
+    note_modules(run, old and old.modules)
     local list = old and folder.differences(old, run.record) or {}
     if #list == 0 or settings.resume_anyway then return end
     host.usage_error(("'%s' holds another run; different: %s. --fresh starts over, "
@@ -324,7 +331,13 @@ local function prepare(parameters, settings)
     run.record = new_record(settings, run)
     run.identity = new_record(settings, run)
     run.identity.written, run.identity.status, run.identity.frames = nil, nil, nil
-    run.collect = function() collect(run) end
+    run.modules = {}
+    run.note_modules = function(also) note_modules(run, also) end
+    run.note_modules()
+    run.collect = function()
+        collect(run)
+        note_modules(run)
+    end
     run.note_file = function(frame) note_file(run, frame) end
     run.complete = function()
         run.record.tables = series.files(run.out)

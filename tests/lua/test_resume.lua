@@ -373,6 +373,24 @@ do
     check.that(err:find(": row: with --from", 1, true), err)
 end
 
+-- A module that only a callback asks for counts as well, and leaves the same record.
+do
+    command.write(home .. "/late.lua", (run_folder.scene:gsub("stars:step%(3%)",
+        "stars:step(require('latemod').steps)")))
+    command.write(home .. "/latemod.lua", "return { steps = 3 }")
+    good("--out late_whole late.lua")
+    check.equal((run("--out late late.lua", { env = "STOP_AT='6 KILL'" })), 137, "killed")
+    command.write(home .. "/latemod.lua", "return { steps = 4 }")
+    local code, _, err = run("--out late late.lua")
+    check.equal(code, 2, "a late module changed")
+    check.that(err:find("different: the module latemod (was", 1, true), err)
+    command.write(home .. "/latemod.lua", "return { steps = 3 }")
+    good("--out late late.lua")
+    same(home .. "/late", home .. "/late_whole", "a late module")
+    good("--out late late.lua --frames 8")
+    check.that(command.read(home .. "/late/run.json"):find('"latemod"', 1, true), "in the record")
+end
+
 -- sim.state takes plain data only; variables that callbacks change are told of.
 do
     local head = 'local sim = require "sim"\nlocal b = sim.bodies { dt = 1, softening = 1 }\n'
