@@ -103,7 +103,10 @@ local function earlier(run)
     return good[1] and ("the run would go on after frame %d"):format(good[1].frame) or nil
 end
 
+local began = host.now() -- this file is read when the script asks for sim
+
 return function(run)
+    local building = host.now() - began
     local problems, core = {}, require "sim.core"
     local stubborn = checkpoint.begin()
     local state, picture_seconds, picture_bytes, image = checkpoint.bytes(), 0, 0, nil
@@ -137,8 +140,9 @@ return function(run)
         print(stubborn and "checkpoint  none: " .. stubborn .. " has none"
             or ("checkpoint  %s"):format(bytes_text(state)))
     end
-    print(("time        about %s (a step %.3g s, a picture %.3g s)"):format(duration_text(run.to
-        * step_seconds + made * picture_seconds), step_seconds, picture_seconds))
+    print(("time        about %s (the scene %.3g s, a step %.3g s, a picture %.3g s)"):format(
+        duration_text(building + run.to * step_seconds + made * picture_seconds), building,
+        step_seconds, picture_seconds))
     local note = run.out and earlier(run)
     if note then print("note        " .. note) end
     if changed then print("note        " .. changed) end

@@ -15,6 +15,7 @@ local keep = require "sim.keep"
 local options = require "sim.options"
 local process = require "sim.process"
 local progress = require "sim.progress"
+local rehearse = require "sim.rehearse"
 local series = require "sim.table"
 local watch = require "sim.watch"
 
@@ -389,7 +390,7 @@ return function(parameters)
     local settings = host.settings()
     series.has_run = true
     local run = prepare(parameters, settings)
-    if settings.check then return require("sim.rehearse")(run, settings) end
+    if settings.check then return rehearse(run) end
     refuse_twice(run)
     begin(run, settings)
     local done = run.out and open_folder(run, settings)

@@ -62,7 +62,9 @@ end
 local function verify(out)
     local list, record = {}, folder.record(out)
     if not record then return { "there is no run.json of simlua" }, 0 end
-    if not folder.is_sealed(out) then
+    if not record.seal then
+        return { "run.json has no hash of itself: an older simlua made it" }, 0
+    elseif not folder.is_sealed(out) then
         return { "run.json was changed: what it says of the others proves nothing" }, 0
     end
     if record.status ~= "complete" then

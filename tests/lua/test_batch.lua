@@ -235,6 +235,12 @@ do
         check.that(out:find(phrase, 1, true), phrase .. ": " .. out)
     end
     check.equal(command.read(home .. "/checked/run.json"), nil, "--check writes nothing")
+    -- What the script does before sim.run is a part of the time.
+    command.write(home .. "/long.lua", (run_folder.scene:gsub("sim.run {",
+        "local wait = os.clock() + 0.3 while os.clock() < wait do end %0")))
+    local _, long = run("--check long.lua", "--device cpu --quiet")
+    local total, scene = long:match "time +about ([%d.]+) s %(the scene ([%d.]+) s"
+    check.that(total and tonumber(total) >= 0.3 and tonumber(scene) >= 0.29, long)
     command.write(home .. "/wrong.lua", (run_folder.scene:gsub("stars:step%(3%)", "stars:setp(3)")
         :gsub("width = 6", "widht = 6")))
     code, out, err = run("--check wrong.lua", "--device cpu --quiet")
