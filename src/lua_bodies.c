@@ -257,6 +257,8 @@ static int bodies_step(lua_State *L)
     if (!lua_isnoneornil(L, 2))
         count = sim_lua_integer(L, 2, "step: the number of steps", -((int64_t)1 << 53),
                                 (int64_t)1 << 53);
+    if (sim_lua_host(L)->idle)
+        return 0;
     sim_lua_try(L, sim_bodies_step(b, count));
     return 0;
 }
@@ -266,7 +268,10 @@ static int bodies_advance(lua_State *L)
 {
     sim_lua_enter(L);
     struct sim_bodies *b = sim_lua_check_bodies(L, 1, "advance");
-    sim_lua_try(L, sim_bodies_advance(b, sim_lua_number(L, 2, "advance: the time")));
+    const double time = sim_lua_number(L, 2, "advance: the time");
+    if (sim_lua_host(L)->idle)
+        return 0;
+    sim_lua_try(L, sim_bodies_advance(b, time));
     return 0;
 }
 

@@ -362,6 +362,8 @@ static int diffusion_step(lua_State *L)
     int64_t count = 1;
     if (!lua_isnoneornil(L, 2))
         count = sim_lua_integer(L, 2, "step: the number of steps", 0, (int64_t)1 << 53);
+    if (sim_lua_host(L)->idle)
+        return 0;
     sim_lua_try(L, sim_diffusion_step(d, count));
     return 0;
 }
@@ -370,7 +372,10 @@ static int diffusion_advance(lua_State *L)
 {
     sim_lua_enter(L);
     struct sim_diffusion *d = sim_lua_check_diffusion(L, "advance");
-    sim_lua_try(L, sim_diffusion_advance(d, sim_lua_number(L, 2, "advance: the time")));
+    const double time = sim_lua_number(L, 2, "advance: the time");
+    if (sim_lua_host(L)->idle)
+        return 0;
+    sim_lua_try(L, sim_diffusion_advance(d, time));
     return 0;
 }
 
@@ -385,6 +390,8 @@ static int diffusion_jump(lua_State *L)
     const int kind = luaL_checkoption(L, 3, "steps", kinds);
     if (!(steps >= 0) || steps > 9e15)
         sim_lua_error(L, "jump: the time must be 0 or more");
+    if (sim_lua_host(L)->idle)
+        return 0;
     sim_lua_try(L, sim_diffusion_jump(d, (int64_t)steps, kind == 1));
     return 0;
 }

@@ -277,6 +277,8 @@ static int flow_step(lua_State *L)
     int64_t count = 1;
     if (!lua_isnoneornil(L, 2))
         count = sim_lua_integer(L, 2, "step: the number of steps", 0, (int64_t)1 << 53);
+    if (sim_lua_host(L)->idle)
+        return 0;
     sim_lua_try(L, sim_flow_step(f, count));
     return 0;
 }
@@ -294,7 +296,10 @@ static int flow_advance(lua_State *L)
 {
     sim_lua_enter(L);
     struct sim_flow *f = sim_lua_check_flow(L, "advance");
-    sim_lua_try(L, sim_flow_advance(f, sim_lua_number(L, 2, "advance: the time")));
+    const double time = sim_lua_number(L, 2, "advance: the time");
+    if (sim_lua_host(L)->idle)
+        return 0;
+    sim_lua_try(L, sim_flow_advance(f, time));
     look(L, f);
     return 0;
 }

@@ -70,6 +70,11 @@ static const struct lua_param run_params[] = {
      .max = 1e9,
      .offset = AT(frames),
      .help = "how many pictures; --frames on the command line wins"},
+    {.name = "before",
+     .kind = LUA_PARAM_FUNCTION,
+     .help =
+         "function(), called once before frame 0, for what takes long and need not be "
+         "done again: a run that goes on has it in its checkpoint"},
     {.name = "step",
      .kind = LUA_PARAM_FUNCTION,
      .required = true,
@@ -124,7 +129,7 @@ static int check_run(lua_State *L)
     sim_lua_enter(L);
     sim_lua_read(L, 1, &sim_run_set, &desc);
     lua_settop(L, 1);
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 11);
     lua_pushinteger(L, desc.frames);
     lua_setfield(L, 2, "frames");
     lua_pushnumber(L, desc.fps);
@@ -139,6 +144,8 @@ static int check_run(lua_State *L)
     lua_setfield(L, 2, "keep_frames");
     lua_pushnumber(L, desc.checkpoint.seconds);
     lua_setfield(L, 2, "keep_seconds");
+    lua_getfield(L, 1, "before");
+    lua_setfield(L, 2, "before");
     lua_getfield(L, 1, "step");
     lua_setfield(L, 2, "step");
     lua_getfield(L, 1, "image");
@@ -250,6 +257,13 @@ static int user_error(lua_State *L)
 static int end_help(lua_State *L)
 {
     return sim_lua_end_help(L, luaL_checkstring(L, 1));
+}
+
+/* idle(boolean): from now on, methods that take steps take none. */
+static int set_idle(lua_State *L)
+{
+    sim_lua_host(L)->idle = lua_toboolean(L, 1);
+    return 0;
 }
 
 /* nearest(word, list) -> the word of the list that was probably meant, or nil */
@@ -529,6 +543,7 @@ int sim_lua_open_host(lua_State *L)
         {"adopt_seed", sim_lua_adopt_seed},
         {"plot", sim_lua_plot},
         {"end_help", end_help},
+        {"idle", set_idle},
         {"nearest", nearest},
         {"explain", sim_lua_explain},
         {"say", say},

@@ -38,6 +38,7 @@ struct sim_host {
     bool options_read;     /* sim.options was called, or the arguments were looked at */
     int64_t problem_count; /* --check: slips that were told and passed over */
     bool help_shown;       /* --help was answered: the script ends */
+    bool idle;             /* --check, in sim.run's `before`: steps take none */
     uint64_t random_seed, random_count; /* of math.random (lua_random.c) */
     uint64_t allocated; /* device bytes asked for since the last full collection */
     void (*say)(

@@ -1,8 +1,8 @@
 -- rehearse.lua: `simlua --check scene.lua`: the scene is built, each callback of sim.run is
--- called (step once, timed), and instead of a run there is a report: what is wrong, and what
--- the run would need. Nothing is written into the run's folder. A misspelt key is told and
--- passed over (src/lua_param.c), so that all are found at once; any other error ends the
--- building of the scene, or the callback that it is in.
+-- called (`before` with steps that take none, step once, timed), and instead of a run there
+-- is a report: what is wrong, and what the run would need. Nothing is written into the run's
+-- folder. A misspelt key is told and passed over (src/lua_param.c), so that all are found at
+-- once; any other error ends the building of the scene, or the callback that it is in.
 --
 -- A script without sim.run runs as ever: its steps are its own.
 local checkpoint = require "sim.checkpoint"
@@ -114,6 +114,11 @@ return function(run)
     callbacks[#callbacks + 1] = run.image
     callbacks[#callbacks + 1] = run.stop_when
     run.watch = watch.start(callbacks)
+    if run.before then
+        host.idle(true)
+        timed(problems, run.before)
+        host.idle(false)
+    end
     local step_seconds = run.frames > 1 and try_step(run, problems) or 0
     if run.pictures then
         picture_seconds, picture_bytes, image = try_picture(run, problems, math.min(1, run.to))
@@ -146,6 +151,7 @@ return function(run)
     local note = run.out and earlier(run)
     if note then print("note        " .. note) end
     if changed then print("note        " .. changed) end
+    if run.before then print("note        the time of `before` is not known") end
     checkpoint.finish()
     for _, text in ipairs(problems) do host.say("simlua: " .. text .. "\n") end
     os.exit(#problems == 0 and 0 or 1)

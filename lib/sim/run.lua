@@ -174,6 +174,7 @@ local function loop(run)
     if ends(run, run.loaded) then return end
     run.progress = progress.start(run.to + 1, run.quiet, run.loaded + 1)
     keep.start(run)
+    if run.loaded < 0 and run.before then run.before() end
     checkpoint.watch()
     local tenth = math.max(1, (run.to - run.loaded) // 10)
     for frame = run.loaded + 1, run.to do
@@ -359,6 +360,7 @@ local function begin(run, settings)
     local callbacks = { run.step }
     callbacks[#callbacks + 1] = run.image
     callbacks[#callbacks + 1] = run.stop_when
+    callbacks[#callbacks + 1] = run.before
     run.watch = watch.start(callbacks)
     if run.strict and run.watch.partly then
         host.say("simlua: warning: the script holds too much for --strict to look at all of it\n")
@@ -385,7 +387,8 @@ local function make_film(run)
     end
 end
 
--- sim.run { frames, step, image, stop_when, out, fps, checkpoint, film }; see `simlua --help run`.
+-- sim.run { frames, before, step, image, stop_when, out, fps, checkpoint, film }; see `simlua
+-- --help run`.
 return function(parameters)
     local settings = host.settings()
     series.has_run = true

@@ -42,11 +42,10 @@ if opt.show == "streaks" then
     f:markers { sources = sources, every = math.max(1, opt.cells // 16), keep = 4000 }
 end
 
-f:advance(opt.start)
-
 sim.run {
     frames = opt.frames,
     fps = 30,
+    before = function() f:advance(opt.start) end,
     step = function() f:advance(opt.time) end,
     image = function()
         local size = { opt.size, opt.size * height // width }

@@ -44,6 +44,39 @@ do
     same(home .. "/again", whole, "the same run in two folders")
 end
 
+-- `before` is called once in a run's life, whatever it is cut into.
+do
+    command.write(home .. "/before.lua", [[
+        local sim = require "sim"
+        local stars = sim.bodies { softening = 0.05, dt = 0.01 }
+        stars:add(sim.plummer { n = 30 })
+        sim.run {
+            frames = 6, checkpoint = { frames = 1 },
+            before = function()
+                print "before"
+                stars:step(5)
+                sim.state.begun = true
+            end,
+            step = function(k)
+                assert(sim.state.begun)
+                stars:step(3)
+                if k == 3 and os.getenv "STOP" then io.popen("kill -TERM $PPID"):close() end
+            end,
+            image = function() return stars:image { size = { 32, 18 }, width = 6 } end,
+        }
+    ]])
+    local out = good("--out whole_before before.lua")
+    check.equal(out, "before\n", "before, once")
+    local code, first = run("--out cut_before before.lua", { env = "STOP=1" })
+    check.equal(code, 143, "stopped")
+    check.equal(first, "before\n", "before, in the part that began")
+    check.equal(good("--out cut_before before.lua"), "", "not in the part that went on")
+    same(home .. "/cut_before", home .. "/whole_before", "before")
+    local checked = good("--check before.lua")
+    check.that(checked:find("time of `before`", 1, true), checked)
+    good("--out ranged --from 2 --to 3 before.lua")
+end
+
 -- Signals in the step to a frame: a checkpoint of the frame before, the signal's code, and
 -- on from there: after frame 0, 1, one in the middle, the last but one; twice in a row.
 local function stopped(name, signal, frame, more)
