@@ -57,13 +57,9 @@ static bool symmetric(const struct sim_nbody *nbody)
 }
 
 /* Each body's own softness, in the workspace. */
-static enum sim_status fill_softness(struct sim_nbody *nbody, struct nbody_force *args)
+static void fill_softness(struct sim_nbody *nbody, struct nbody_force *args)
 {
-    size_t bytes;
     real table[UINT8_MAX + 1];
-    SIM_TRY(sim_size_multiply((size_t)nbody->n, sizeof(real), "the workspace of gravity",
-                              &bytes));
-    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes));
     real *softness = (real *)((char *)nbody->scratch.data + SIM_NBODY_KEPT);
     args->spline = nbody->softening == SIM_SPLINE;
     for (int g = 0; g <= UINT8_MAX; g++)
@@ -71,17 +67,6 @@ static enum sim_status fill_softness(struct sim_nbody *nbody, struct nbody_force
     for (int64_t i = 0; i < nbody->n; i++)
         softness[i] = table[nbody->group[i]];
     args->softness = softness;
-    return SIM_OK;
-}
-
-/* Room for what the way to meet the pairs needs. */
-static enum sim_status make_room(struct sim_nbody *nbody, struct nbody_force *args)
-{
-    if (sim_nbody_is_general(nbody))
-        return fill_softness(nbody, args);
-    if (!symmetric(nbody))
-        return SIM_OK;
-    return sim_nbody_scratch(nbody, SIM_NBODY_KEPT + nbody_cpu_pairs_bytes(nbody->n));
 }
 
 static enum sim_status force(struct sim_nbody *nbody)
@@ -96,7 +81,8 @@ static enum sim_status force(struct sim_nbody *nbody)
         .G = (real)nbody->G,
     };
     uint64_t unsoftened = UINT64_MAX;
-    SIM_TRY(make_room(nbody, &args));
+    if (sim_nbody_is_general(nbody))
+        fill_softness(nbody, &args);
     args.least = (args.eps2 == 0 || args.softness) && nbody->merge_distance == 0
                      ? nbody->scratch.data
                      : &unsoftened;
@@ -110,9 +96,6 @@ static enum sim_status force(struct sim_nbody *nbody)
 static enum sim_status merge(struct sim_nbody *nbody)
 {
     bool any;
-    size_t bytes;
-    SIM_TRY(sim_nbody_merge_bytes(nbody->n, &bytes));
-    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes));
     return nbody_merge_cpu(nbody, NULL, (char *)nbody->scratch.data + SIM_NBODY_KEPT,
                            &any);
 }
@@ -151,22 +134,31 @@ static enum sim_status check_tuning(const struct sim_nbody *nbody)
     return SIM_OK;
 }
 
-/* All that the stages will need: want of memory must not end a step halfway. */
-static enum sim_status make_room_for(struct sim_nbody *nbody,
-                                     const struct sim_stage *stages, int stage_count)
+/* What a stage needs behind the kept part of the workspace. */
+static enum sim_status stage_bytes(const struct sim_nbody *nbody,
+                                   const struct sim_stage *s, size_t *bytes)
 {
-    for (int s = 0; s < stage_count; s++) {
-        size_t bytes = 0;
-        if (stages[s].kind == SIM_MERGE)
-            SIM_TRY(sim_nbody_merge_bytes(nbody->n, &bytes));
-        if (stages[s].kind == SIM_FORCE && sim_nbody_is_general(nbody))
-            SIM_TRY(sim_size_multiply((size_t)nbody->n, sizeof(real),
-                                      "the workspace of gravity", &bytes));
-        else if (stages[s].kind == SIM_FORCE && symmetric(nbody))
-            bytes = nbody_cpu_pairs_bytes(nbody->n);
-        SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT + bytes));
-    }
+    *bytes = 0;
+    if (s->kind == SIM_MERGE)
+        return sim_nbody_merge_bytes(nbody->n, bytes);
+    if (s->kind == SIM_FORCE && sim_nbody_is_general(nbody))
+        return sim_size_multiply((size_t)nbody->n, sizeof(real),
+                                 "the workspace of gravity", bytes);
+    if (s->kind == SIM_FORCE && symmetric(nbody))
+        *bytes = nbody_cpu_pairs_bytes(nbody->n);
     return SIM_OK;
+}
+
+/* For all stages: want of memory must not end a step halfway. */
+static enum sim_status make_room(struct sim_nbody *nbody, const struct sim_stage *stages,
+                                 int stage_count)
+{
+    size_t bytes, most = 0;
+    for (int s = 0; s < stage_count; s++) {
+        SIM_TRY(stage_bytes(nbody, &stages[s], &bytes));
+        most = bytes > most ? bytes : most;
+    }
+    return sim_nbody_scratch(nbody, SIM_NBODY_KEPT + most);
 }
 
 static enum sim_status advance_cpu(struct sim_nbody *nbody,
@@ -175,8 +167,7 @@ static enum sim_status advance_cpu(struct sim_nbody *nbody,
 {
     SIM_TRY(check_tuning(nbody));
     SIM_TRY(sim_nbody_check_eps(nbody->eps, sizeof(real) == 8));
-    SIM_TRY(sim_nbody_scratch(nbody, SIM_NBODY_KEPT));
-    SIM_TRY(make_room_for(nbody, stages, stage_count));
+    SIM_TRY(make_room(nbody, stages, stage_count));
     for (int64_t step = 0; step < steps; step++) {
         SIM_TRY(sim_check_interrupt());
         for (int s = 0; s < stage_count; s++)

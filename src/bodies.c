@@ -306,9 +306,9 @@ enum sim_status sim_bodies_add(struct sim_bodies *b, const struct sim_model *mod
 static bool is_wide(const struct sim_bodies *b)
 {
     const double mass = b->scale.strongest, eps = b->nbody.eps;
-    const double far = ldexp(b->scale.extent, -20) / eps;
     if (eps == 0 || (b->desc.is_double && !b->desc.mixed))
         return false;
+    const double far = ldexp(b->scale.extent, -20) / eps;
     return mass > 0x1p60 || far > 0x1p38 ||
            (mass > 0 && mass < 0x1p-100 * fmax(1, far * far * far));
 }

@@ -23,12 +23,11 @@ static enum sim_status lost(struct sim_device *device, cudaError_t error,
                             const char *doing)
 {
     if (!device->lost) {
-        device->lost = true;
-        snprintf(device->lost_text, sizeof device->lost_text,
-                 "the GPU (cuda:%d, %s) was lost: %s: %s", device->index, device->name,
-                 doing, cudaGetErrorString(error));
+        sim_fail(SIM_DEVICE, "the GPU (cuda:%d, %s) was lost: %s: %s", device->index,
+                 device->name, doing, cudaGetErrorString(error));
+        sim_device_give_up(device);
     }
-    return sim_fail(SIM_DEVICE, "%s", device->lost_text);
+    return sim_device_usable(device);
 }
 
 static enum sim_status checked(struct sim_device *device, cudaError_t error,

@@ -6,21 +6,26 @@
 #include "nbody_system.h"
 #include "../src/bodies.h"
 
+static inline void add(struct sim_bodies *b, const struct sim_body *bodies, int64_t n)
+{
+    struct sim_model model;
+    must(sim_model_new(n, &model));
+    memcpy(model.bodies, bodies, (size_t)n * sizeof *bodies);
+    model.group_count = 1;
+    strcpy(model.groups[0], "all");
+    must(sim_bodies_add(b, &model));
+    sim_model_free(&model);
+}
+
 static inline struct sim_bodies make(struct sim_device *device,
                                      struct sim_bodies_desc desc, int64_t n,
                                      const struct sim_body *bodies)
 {
     struct sim_bodies b;
-    struct sim_model model;
     desc.G = 1;
     desc.corrections = desc.corrections ? desc.corrections : 1;
     must(sim_bodies_new(device, &desc, &b));
-    must(sim_model_new(n, &model));
-    memcpy(model.bodies, bodies, (size_t)n * sizeof *bodies);
-    model.group_count = 1;
-    strcpy(model.groups[0], "all");
-    must(sim_bodies_add(&b, &model));
-    sim_model_free(&model);
+    add(&b, bodies, n);
     return b;
 }
 
@@ -43,6 +48,17 @@ static inline double total_energy(struct sim_bodies *b)
     must(sim_bodies_sums(b, SIM_ALL_GROUPS, &sums));
     must(sim_bodies_potential(b, &potential));
     return sums.kinetic + potential;
+}
+
+/* Are the bodies those of the model, to the last bit? */
+static inline bool holds_rows(struct sim_bodies *b, const struct sim_model *want)
+{
+    struct sim_model now;
+    must(sim_bodies_read(b, &now));
+    const bool same = now.n == want->n && !memcmp(now.bodies, want->bodies,
+                                                  (size_t)now.n * sizeof *now.bodies);
+    sim_model_free(&now);
+    return same;
 }
 
 /* Random masses and velocities in a cube. */

@@ -271,10 +271,22 @@ static void test_eight(struct sim_device *device, bool is_double)
     }
 }
 
-static void test_pythagorean(struct sim_device *device, bool is_double)
+/* Three masses at rest in the corners of a triangle of 3, 4 and 5 (Burrau 1913). */
+static struct sim_bodies make_pythagorean(struct sim_device *device)
 {
     static const struct sim_body start[3] = {
         {{1, 3, 0}, {0}, 3, 0}, {{-2, -1, 0}, {0}, 4, 0}, {{1, -1, 0}, {0}, 5, 0}};
+    return make(device,
+                (struct sim_bodies_desc){.dt = 0.01,
+                                         .scheme = SIM_HERMITE4,
+                                         .corrections = 3,
+                                         .is_double = true,
+                                         .eta = 3e-5},
+                3, start);
+}
+
+static void test_pythagorean(struct sim_device *device, bool is_double)
+{
     static const double times[] = {10, 20, 30, 40, 50};
     static const struct sim_body want[5][3] = {
         {{{0.7784804101381, 0.1413923002901, 0}, {0}, 0, 0},
@@ -294,13 +306,7 @@ static void test_pythagorean(struct sim_device *device, bool is_double)
          {{0.4161262916228, 1.5096828696828, 0}, {0}, 0, 0}}};
     if (!is_double)
         return;
-    struct sim_bodies b = make(device,
-                               (struct sim_bodies_desc){.dt = 0.01,
-                                                        .scheme = SIM_HERMITE4,
-                                                        .corrections = 3,
-                                                        .is_double = true,
-                                                        .eta = 3e-5},
-                               3, start);
+    struct sim_bodies b = make_pythagorean(device);
     for (int k = 0; k < (device->kind == SIM_CUDA ? 1 : small() ? 3 : 5); k++) {
         must(sim_bodies_advance(&b, times[k])); /* CUDA: each step waits */
         if (!CHECK_NEAR(worst_way(&b, want[k], 3), 0, k < 4 ? 1e-6 : 1e-4) ||
@@ -315,8 +321,6 @@ static void test_pythagorean(struct sim_device *device, bool is_double)
 /* The closest that bodies 2 and 3 come before each time, stepped one by one. */
 static void test_approaches(struct sim_device *device, bool is_double)
 {
-    static const struct sim_body start[3] = {
-        {{1, 3, 0}, {0}, 3, 0}, {{-2, -1, 0}, {0}, 4, 0}, {{1, -1, 0}, {0}, 5, 0}};
     static const struct {
         double from, until, distance, tolerance;
     } want[] = {{1, 3, 9.700e-3, 1e-6},
@@ -326,13 +330,7 @@ static void test_approaches(struct sim_device *device, bool is_double)
                 {29, 31, 2.794e-3, 1e-6}};
     if (!is_double || device->kind == SIM_CUDA)
         return;
-    struct sim_bodies b = make(device,
-                               (struct sim_bodies_desc){.dt = 0.01,
-                                                        .scheme = SIM_HERMITE4,
-                                                        .corrections = 3,
-                                                        .is_double = true,
-                                                        .eta = 3e-5},
-                               3, start);
+    struct sim_bodies b = make_pythagorean(device);
     for (int k = 0; k < (small() ? 1 : 5); k++) {
         double least = INFINITY;
         must(sim_bodies_advance(&b, want[k].from));

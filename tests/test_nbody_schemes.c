@@ -38,27 +38,6 @@ static void check_reversible(struct sim_device *device, enum sim_scheme scheme, 
     free(start);
 }
 
-static void append(struct sim_bodies *b, const struct sim_body *bodies, int64_t n)
-{
-    struct sim_model model;
-    must(sim_model_new(n, &model));
-    memcpy(model.bodies, bodies, (size_t)n * sizeof *bodies);
-    model.group_count = 1;
-    strcpy(model.groups[0], "all");
-    must(sim_bodies_add(b, &model));
-    sim_model_free(&model);
-}
-
-static bool same_rows(struct sim_bodies *b, const struct sim_model *want)
-{
-    struct sim_model now;
-    must(sim_bodies_read(b, &now));
-    const bool same = now.n == want->n && !memcmp(now.bodies, want->bodies,
-                                                  (size_t)now.n * sizeof *now.bodies);
-    sim_model_free(&now);
-    return same;
-}
-
 /* What is added later may be far larger, or smaller, than what was there, and is rounded
  * to what fits all. */
 static void check_grains(struct sim_device *device, bool mixed, double scale)
@@ -81,16 +60,16 @@ static void check_grains(struct sim_device *device, bool mixed, double scale)
                                       .reversible = true},
              1, &core);
     must(sim_bodies_step(&b, 3));
-    append(&b, start, N);
+    add(&b, start, N);
     must(sim_bodies_read(&b, &before));
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 3; k++)
             CHECK_NEAR(before.bodies[i + 1].position[k], start[i].position[k],
                        1e-12 * scale);
     must(sim_bodies_step(&b, 50));
-    CHECK(!same_rows(&b, &before));
+    CHECK(!holds_rows(&b, &before));
     must(sim_bodies_step(&b, -50));
-    CHECK(same_rows(&b, &before));
+    CHECK(holds_rows(&b, &before));
     sim_model_free(&before);
     sim_bodies_free(&b);
 }
@@ -119,10 +98,10 @@ static void check_collision(struct sim_device *device, bool mixed, enum sim_sche
     for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {
         must(sim_bodies_advance(&b, shown[k]));
         CHECK(sim_bodies_time(&b) == shown[k]);
-        CHECK(!same_rows(&b, &before));
+        CHECK(!holds_rows(&b, &before));
     }
     must(sim_bodies_advance(&b, 0));
-    CHECK(b.steps == 0 && same_rows(&b, &before));
+    CHECK(b.steps == 0 && holds_rows(&b, &before));
     sim_model_free(&before);
     sim_bodies_free(&b);
 }

@@ -1,10 +1,7 @@
 /* test_nbody_soft.c - softening by group and the compact spline, on every device: forces
  * against the formula as it is printed, against the gradient of the potential, and
  * against Newton's beyond the spline's edge; the rule for pairs; energy over time. */
-#include "nbody_system.h"
-#include "../src/bodies.h"
-
-static bool small;
+#include "nbody_scene.h"
 
 static void fill(struct body4 *x, struct body4 *v, int64_t n, bool charges,
                  bool is_double)
@@ -113,7 +110,7 @@ static void check_force(struct sim_device *device, bool is_double, int64_t n, in
 static void test_forces(struct sim_device *device, bool is_double)
 {
     static const int64_t sizes[] = {1, 2, 31, 33, 127, 129, 257, 1009};
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes - (small ? 1 : 0); k++)
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes - (small() ? 1 : 0); k++)
         for (int kind = 0; kind < 4; kind++)
             for (int charge = 0; charge < 2; charge++)
                 check_force(device, is_double, sizes[k], kind, charge);
@@ -249,15 +246,6 @@ static struct sim_bodies make_cloud(struct sim_device *device, bool is_double,
     return b;
 }
 
-static double energy(struct sim_bodies *b)
-{
-    struct sim_nbody_sums sums;
-    double potential;
-    must(sim_bodies_sums(b, SIM_ALL_GROUPS, &sums));
-    must(sim_bodies_potential(b, &potential));
-    return sums.kinetic + potential;
-}
-
 /* Two bodies that fall through each other, with lengths of their own: Hermite's error
  * falls with the fourth power of the step only if its jerk is right. */
 static double oscillate(struct sim_device *device, enum sim_softening kind, double dt)
@@ -283,11 +271,11 @@ static double oscillate(struct sim_device *device, enum sim_softening kind, doub
     must(sim_bodies_add(&b, &model));
     sim_model_free(&model);
     must(sim_bodies_soften(&b, sim_bodies_select(&b, "b"), 0.3));
-    const double start = energy(&b);
+    const double start = total_energy(&b);
     double worst = 0;
     for (int k = 0; k < 20; k++) {
         must(sim_bodies_advance(&b, 0.2 * (k + 1)));
-        worst = fmax(worst, fabs(energy(&b) / start - 1));
+        worst = fmax(worst, fabs(total_energy(&b) / start - 1));
     }
     sim_bodies_free(&b);
     return worst;
@@ -311,11 +299,11 @@ static void check_time(struct sim_device *device, bool is_double, enum sim_softe
     if (by_group)
         must(sim_bodies_soften(&b, sim_bodies_select(&b, "b"), 0.12));
     CHECK(b.nbody.by_group == by_group);
-    const double start = energy(&b);
+    const double start = total_energy(&b);
     must(sim_bodies_sums(&b, SIM_ALL_GROUPS, &before));
     must(sim_bodies_step(&b, 150));
     must(sim_bodies_sums(&b, SIM_ALL_GROUPS, &after));
-    CHECK_NEAR(energy(&b) / start, 1, 2e-4);
+    CHECK_NEAR(total_energy(&b) / start, 1, 2e-4);
     CHECK(fabs(after.kinetic - before.kinetic) > 0.02 * before.kinetic);
     for (int k = 0; k < 3; k++)
         CHECK_NEAR(after.momentum[k], before.momentum[k], is_double ? 1e-15 : 3e-7);
@@ -336,7 +324,6 @@ static void test_time(struct sim_device *device, bool is_double)
 
 int main(void)
 {
-    small = getenv("SIMLUA_SMALL") != NULL;
     on_every_device(test_forces);
     on_every_device(test_gradient);
     on_every_device(test_edge);

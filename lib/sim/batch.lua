@@ -26,13 +26,7 @@ return function(...)
     if #scripts == 0 then host.usage_error "batch: which scripts?" end
     settings.out = settings.out or "out"
     for _, script in ipairs(scripts) do
-        local base = script:match("([^/]+)%.lua$") or "script"
-        local name, number = base, 1
-        while taken[name] do
-            number = number + 1
-            name = ("%s-%d"):format(base, number)
-        end
-        taken[name] = true
+        local name = jobs.own_name(script:match("([^/]+)%.lua$") or "script", taken)
         local words = { script }
         table.move(more, 1, #more, 2, words)
         list[#list + 1] = { name = name, words = words, values = {}, out = settings.out .. "/"

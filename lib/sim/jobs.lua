@@ -128,6 +128,17 @@ local function say(settings, text)
     if not settings.quiet then host.say("simlua: " .. text .. "\n") end
 end
 
+-- A job's name that no other one has.
+function jobs.own_name(base, taken)
+    local name, number = base, 1
+    while taken[name] do
+        number = number + 1
+        name = ("%s-%d"):format(base, number)
+    end
+    taken[name] = true
+    return name
+end
+
 local function first_line(path)
     for line in (folder.read(path) or ""):gmatch("[^\n]+") do
         if line:match("^simlua: ") then return line:sub(9) end

@@ -110,10 +110,7 @@ return function(run)
     local problems, core = {}, require "sim.core"
     local stubborn = checkpoint.begin()
     local state, picture_seconds, picture_bytes, image = checkpoint.bytes(), 0, 0, nil
-    local callbacks = { run.step }
-    callbacks[#callbacks + 1] = run.image
-    callbacks[#callbacks + 1] = run.stop_when
-    run.watch = watch.start(callbacks)
+    run.watch = watch.start(run)
     if run.before then
         host.idle(true)
         timed(problems, run.before)

@@ -184,7 +184,7 @@ local function loop(run)
         collect(run)
         keep.frame(run, frame)
         warn_of_variables(run, frame)
-        if last or frame == run.to or (frame - run.loaded) % tenth == 0 then checkpoint.watch() end
+        if frame == run.to or (frame - run.loaded) % tenth == 0 then checkpoint.watch() end
         run.progress:update(frame + 1)
         if last then break end
     end
@@ -357,11 +357,7 @@ local function begin(run, settings)
     if stubborn and run.out and not run.quiet then
         host.say(("simlua: this run cannot be resumed: %s has no checkpoint\n"):format(stubborn))
     end
-    local callbacks = { run.step }
-    callbacks[#callbacks + 1] = run.image
-    callbacks[#callbacks + 1] = run.stop_when
-    callbacks[#callbacks + 1] = run.before
-    run.watch = watch.start(callbacks)
+    run.watch = watch.start(run)
     if run.strict and run.watch.partly then
         host.say("simlua: warning: the script holds too much for --strict to look at all of it\n")
     end

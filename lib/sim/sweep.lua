@@ -155,13 +155,7 @@ local function only_name(name, taken)
     if #name > LONGEST then
         name = name:sub(1, LONGEST - 9) .. "-" .. host.hash(name):sub(-8)
     end
-    local base, number = name, 1
-    while taken[name] do
-        number = number + 1
-        name = ("%s-%d"):format(base, number)
-    end
-    taken[name] = true
-    return name
+    return jobs.own_name(name, taken)
 end
 
 -- Folders are named by what varies.

@@ -145,8 +145,12 @@ local function take(functions)
     return found, left <= 0
 end
 
--- .partly: there was more than a look takes in.
-function watch.start(functions)
+-- Of the callbacks of a run. .partly: there was more than a look takes in.
+function watch.start(run)
+    local functions = { run.step }
+    for _, name in ipairs { "image", "stop_when", "before" } do
+        functions[#functions + 1] = run[name]
+    end
     local before, partly = take(functions)
     return { functions = functions, before = before, told = {}, partly = partly }
 end

@@ -20,20 +20,18 @@ local function steps(options, n, count)
     done = done + 1
 end
 
+local ways = {
+    { pairs = "plain", tiles = { 64, 128, 256 }, per_thread = { 1, 2, 4, 8 }, n = 600 },
+    { pairs = "symmetric", tiles = { 32, 64, 128 }, per_thread = { 4, 8, 16 }, n = 1337 },
+}
 for _, precision in ipairs { "single", "mixed", "double" } do
-    for _, tile in ipairs { 64, 128, 256 } do
-        for _, per_thread in ipairs { 1, 2, 4, 8 } do
-            for _, soft in ipairs { 0.05, 0 } do
-                pcall(steps, { precision = precision, pairs = "plain", tile = tile,
-                    per_thread = per_thread, softening = soft }, 600)
-            end
-        end
-    end
-    for _, tile in ipairs { 32, 64, 128 } do
-        for _, per_thread in ipairs { 4, 8, 16 } do
-            for _, soft in ipairs { 0.05, 0 } do
-                pcall(steps, { precision = precision, pairs = "symmetric", tile = tile,
-                    per_thread = per_thread, softening = soft }, 1337)
+    for _, way in ipairs(ways) do
+        for _, tile in ipairs(way.tiles) do
+            for _, per_thread in ipairs(way.per_thread) do
+                for _, soft in ipairs { 0.05, 0 } do
+                    pcall(steps, { precision = precision, pairs = way.pairs, tile = tile,
+                        per_thread = per_thread, softening = soft }, way.n)
+                end
             end
         end
     end
